@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { userIdColumn } from './import-messages.ts'
 import { limits } from './limits.ts'
 import { isLonger, textProblem } from './name.ts'
+import { valueTypes } from './value-type.ts'
 
 /** How the values of a column are written. */
 const valueForms = ['as-is', 'decimal-comma', 'day-first', 'month-first'] as const
@@ -23,14 +24,15 @@ const mapping = z
       key: text.refine((key) => !isLonger(key, limits.keyLength)),
       left_out: z.boolean(),
       form: z.enum(valueForms),
+      type: z.enum(valueTypes).optional(),
     }),
   )
   .min(1)
   .max(mappedColumns)
 
 /**
- * How an import treats a column of a file: the key, or whether it is left out, and the form of its values. The mapping
- * itself has no values.
+ * How an import treats a column of a file: the key, or whether it is left out, the form of its values, and the type
+ * that a person has chosen for the key. The mapping itself has no values.
  */
 export type MappedColumn = z.infer<typeof mapping>[number]
 

@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /**
  * Modules of packages that scripts for browsers may import, so that the preview has the rules and messages of an
  * import. A shared module may import only modules of its own folder.
  */
-const shared = ['@sluice/contract/import-messages', '@sluice/contract/limits', '@sluice/profiles/text-inference']
+const shared = [
+  '@sluice/contract/import-messages',
+  '@sluice/contract/limits',
+  '@sluice/profiles/text-inference',
+  'fflate/browser',
+]
 
-const { resolve } = createRequire(import.meta.url)
+/** Returns the file of a module as a browser imports it. */
+const resolve = (name: string) => fileURLToPath(import.meta.resolve(name))
 
 /**
  * Returns the name and the source of each shared module, and of each module that a shared module imports. Browsers load

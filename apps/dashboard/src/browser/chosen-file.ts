@@ -6,6 +6,7 @@ import { guessEncoding } from './conversion/guess-encoding.ts'
 import { headerFormProblem } from './conversion/header-form.ts'
 import { type ColumnPlan, needsConversion, type Plan, recordConverters, unchangedColumn } from './conversion/plan.ts'
 import type { Separator } from './conversion/record-reader.ts'
+import type { OtherText } from './conversion/utf8-check.ts'
 import { type Preview, readPreview } from './csv-preview.ts'
 import { type FileStart, readStart } from './file-start.ts'
 
@@ -31,16 +32,16 @@ export class ChosenFile {
   columns: ColumnPlan[] = []
   /** The first rows of the file before any conversion; undefined if there is no header. */
   source: Preview | undefined
-  /** Bytes from the first line that is not UTF-8; undefined if all lines are UTF-8, or if a byte order mark decides. */
-  readonly otherBytes: Uint8Array | undefined
+  /** Set if the file is not UTF-8, and no byte order mark decides. */
+  readonly otherText: OtherText | undefined
   #hasChosenSeparator = false
 
-  constructor(file: File, start: FileStart, { encoding, evidence, otherBytes }: Recognised) {
+  constructor(file: File, start: FileStart, { encoding, evidence, otherText }: Recognised) {
     this.file = file
     this.start = start
     this.encoding = encoding
     this.evidence = evidence
-    this.otherBytes = otherBytes
+    this.otherText = otherText
     this.dialect = this.#detect()
     this.#read()
   }
@@ -103,18 +104,18 @@ export class ChosenFile {
 interface Recognised {
   encoding: Encoding
   evidence: Evidence
-  otherBytes?: Uint8Array | undefined
+  otherText?: OtherText | undefined
 }
 
 /**
  * Reads the beginning of a file and determines its encoding. A byte order mark decides. Without a mark, the file is
- * UTF-8 if all its bytes are; otherwise the page guesses. `findOtherBytes` checks the whole file for UTF-8.
+ * UTF-8 if all its bytes are; otherwise the page guesses. `findOtherText` checks the whole file for UTF-8.
  *
  * Throws {@link RefusedFile} if the file is not text. Rejects if compressed data is damaged at its start.
  */
 export async function readChosenFile(
   file: File,
-  findOtherBytes: (start: FileStart) => Promise<Uint8Array | undefined>,
+  findOtherText: (start: FileStart) => Promise<OtherText | undefined>,
   languages: readonly string[],
 ): Promise<ChosenFile> {
   const start = await readStart(file)
@@ -122,9 +123,10 @@ export async function readChosenFile(
   if (problem !== undefined) throw new RefusedFile(problem)
   const marked = encodingOfMark(start.bytes)
   if (marked !== undefined) return new ChosenFile(file, start, { encoding: marked, evidence: 'mark' })
-  const otherBytes = await findOtherBytes(start)
-  if (otherBytes === undefined) return new ChosenFile(file, start, { encoding: 'utf-8', evidence: 'utf-8' })
+  const otherText = await findOtherText(start)
+  if (otherText === undefined) return new ChosenFile(file, start, { encoding: 'utf-8', evidence: 'utf-8' })
   const { lineBreak } = detectDialect(decodeStart(start.bytes, 'windows-1252', start.isWhole))
-  const encoding = guessEncoding(otherBytes, { languages, hasMacLines: lineBreak === '\r' })
-  return new ChosenFile(file, start, { encoding, evidence: 'guess', otherBytes })
+  const { lines, isMostlyUtf8 } = otherText
+  const encoding = guessEncoding(lines, { languages, hasMacLines: lineBreak === '\r', isMostlyUtf8 })
+  return new ChosenFile(file, start, { encoding, evidence: 'guess', otherText })
 }

@@ -6,7 +6,7 @@ import { type ColumnPlan, isChanged } from './conversion/plan.ts'
 import { convertValue, possibleForms, type ValueForm, valueForms } from './conversion/value-forms.ts'
 import { buttonOf, cut, element, numberOf, selectOf } from './elements.ts'
 
-/** Maximum number of columns whose choices are shown. */
+/** Number of columns whose choices are shown at a time. */
 const shownColumns = 500
 
 /** Maximum number of values that are shown as examples. */
@@ -21,23 +21,41 @@ export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, o
   const known = new Set([userIdColumn, ...Object.keys(keys)])
   const taken = new Set(columns.map(({ key }) => key))
   const free = [...known].filter((key) => !taken.has(key))
-  const items = columns
-    .slice(0, shownColumns)
-    .map((column, index) => columnItem(column, valuesOf(source?.rows ?? [], index), { known, free, onChange }))
+  const itemsFrom = (start: number) =>
+    columns.slice(start, start + shownColumns).map((column, index) => {
+      return columnItem(column, valuesOf(source?.rows ?? [], start + index), { known, free, onChange })
+    })
+  const items = itemsFrom(0)
+  const list = element('ul', { class: 'plain choices' }, ...items.map(({ item }) => item))
   const isOpen = columns.some(isChanged) || items.some(({ hasProposal }) => hasProposal)
-  const hidden = columns.length - items.length
   return element(
     'details',
     { class: 'card', ...(isOpen && { open: '' }) },
     element('summary', {}, 'Rename, leave out or convert columns'),
     element('datalist', { id: 'known-keys' }, ...[...known].map((name) => element('option', { value: name }))),
-    element(
-      'section',
-      { 'aria-label': 'Columns of the file' },
-      element('ul', { class: 'plain choices' }, ...items.map(({ item }) => item)),
-    ),
-    ...(hidden > 0 ? [element('p', { class: 'hint' }, `${numberOf(hidden)} more columns stay as they are.`)] : []),
+    element('section', { 'aria-label': 'Columns of the file' }, list),
+    ...(columns.length > items.length ? [moreColumns(columns.length, list, itemsFrom)] : []),
   )
+}
+
+/** Creates the button that shows the choices of further columns. */
+function moreColumns(
+  count: number,
+  list: HTMLElement,
+  itemsFrom: (start: number) => { item: HTMLElement }[],
+): HTMLElement {
+  const part = element('p', { class: 'actions' })
+  const update = () => {
+    const left = count - list.childElementCount
+    const label = `Show ${numberOf(Math.min(left, shownColumns))} more of ${numberOf(count)} columns`
+    part.replaceChildren(...(left > 0 ? [buttonOf(label, show)] : []))
+  }
+  const show = () => {
+    list.append(...itemsFrom(list.childElementCount).map(({ item }) => item))
+    update()
+  }
+  update()
+  return part
 }
 
 interface ItemContext {

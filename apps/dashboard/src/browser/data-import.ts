@@ -40,12 +40,23 @@ function enhance(form: HTMLFormElement): void {
     choose(files[0])
   })
   form.addEventListener('submit', (submitted) => {
-    if (reading === undefined) return
+    const file = input.files?.[0]
+    if (file === undefined) return
     submitted.preventDefault()
+    if (reading?.file !== file) {
+      choose(file)
+      showProblem('The file was not read yet. Check how it is read below, then send it. Nothing was sent.')
+      return
+    }
     void send(form, reading, { button: submitted.submitter, limitBytes, clearMarker: marker?.value ?? '' })
   })
-  // If a person goes back to the page, the browser keeps the chosen file.
-  choose(input.files?.[0])
+  // If a person goes back to the page, the browser keeps the chosen file, or restores it when it shows the page.
+  const restore = () => {
+    const file = input.files?.[0]
+    if (file !== reading?.file) choose(file)
+  }
+  restore()
+  window.addEventListener('pageshow', restore)
 }
 
 function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): void {
@@ -86,10 +97,10 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
     return { file, refusal: Promise.resolve(problem), view: undefined, stop: () => {} }
   }
   const onProgress = (share: number) => write('[data-reading]', `Reading the file, ${Math.floor(share * 100)} %`)
-  const findOtherBytes = ({ kind }: ChosenFile['start']) => checkInWorker({ file, kind }, { onProgress, signal })
+  const findOtherText = ({ kind }: ChosenFile['start']) => checkInWorker({ file, kind }, { onProgress, signal })
   const read = async () => {
     try {
-      const chosen = await readChosenFile(file, findOtherBytes, navigator.languages)
+      const chosen = await readChosenFile(file, findOtherText, navigator.languages)
       if (!signal.aborted) reading.view = new FileView(chosen, form, rules)
       return undefined
     } catch (error) {

@@ -1,4 +1,5 @@
 import { type FileKind, fileKind, kindBytes } from './conversion/file-kind.ts'
+import { unpackUnchecked } from './unpack.ts'
 
 /** The number of uncompressed bytes that a preview uses. */
 const previewBytes = 2 ** 20
@@ -30,10 +31,10 @@ export async function readStart(file: Blob): Promise<FileStart> {
   }
 }
 
-/** Returns the bytes of a file without the compression. */
+/** Returns the bytes of a file without the compression, for reading only. */
 export function uncompressed(
   bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
   kind: FileKind,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return kind === 'gzip' ? bytes.pipeThrough(new DecompressionStream('gzip')) : bytes
+  return kind === 'gzip' ? unpackUnchecked(bytes) : bytes
 }

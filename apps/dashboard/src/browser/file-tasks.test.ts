@@ -1,7 +1,8 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { type Plan, unchangedColumn } from './conversion/plan.ts'
-import { convertFile, findOtherBytes, NotConverted } from './file-tasks.ts'
+import { readStart } from './file-start.ts'
+import { convertFile, findOtherText, NotConverted } from './file-tasks.ts'
 
 const plan: Plan = {
   encoding: 'windows-1252',
@@ -31,6 +32,18 @@ describe('a file is converted', () => {
     expect(gunzipSync(await blob.arrayBuffer()).toString()).toBe(converted)
   })
 
+  test('also if it has several gzip members, each with its checksum', async () => {
+    const members = Buffer.concat(
+      [source.subarray(0, 5), source.subarray(5, 20), source.subarray(20)].map((part) => gzipSync(part)),
+    )
+    const blob = await convertFile({ file: blobOf(members), kind: 'gzip' }, plan, limitBytes, ignore)
+    expect(gunzipSync(await blob.arrayBuffer()).toString()).toBe(converted)
+    const damaged = Buffer.from(members)
+    damaged.writeUInt8(damaged.readUInt8(damaged.length - 8) ^ 1, damaged.length - 8)
+    const converting = convertFile({ file: blobOf(damaged), kind: 'gzip' }, plan, limitBytes, ignore)
+    await expect(converting).rejects.toThrow('cannot unpack the file to its end')
+  })
+
   test('in parts, whatever its size', async () => {
     const rows = 200_000
     const large = Buffer.concat([source, Buffer.alloc(rows * 12, 'user-1;abcd\n')])
@@ -52,13 +65,20 @@ test.each([
 
 describe('the check of a whole file', () => {
   const check = (bytes: Uint8Array, kind: 'text' | 'gzip') =>
-    findOtherBytes({ file: blobOf(Uint8Array.from(bytes)), kind }, ignore)
+    findOtherText({ file: blobOf(Uint8Array.from(bytes)), kind }, ignore)
 
   test('finds bytes that are not UTF-8, also in a compressed file', async () => {
     for (const found of [await check(source, 'text'), await check(gzipSync(source), 'gzip')]) {
-      expect(Buffer.from(found ?? []).toString('latin1')).toBe('u1;Müller\n')
+      expect(Buffer.from(found?.lines ?? []).toString('latin1')).toBe('u1;Müller\n')
     }
     expect(await check(Buffer.from(converted), 'text')).toBeUndefined()
+  })
+
+  test('reads every member of a gzip file', async () => {
+    const members = Buffer.concat([gzipSync('user_id,name\n'), gzipSync(source)])
+    expect(Buffer.from((await check(members, 'gzip'))?.lines ?? []).toString('latin1')).toBe('u1;Müller\n')
+    const { bytes, isWhole } = await readStart(blobOf(members))
+    expect([Buffer.from(bytes).toString('latin1'), isWhole]).toEqual(['user_id,name\nuser_id;name\nu1;Müller\n', true])
   })
 
   test('leaves damaged compressed files to the import', async () => {

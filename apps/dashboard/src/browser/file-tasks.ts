@@ -2,8 +2,9 @@ import { Conversion, OtherEncoding } from './conversion/conversion.ts'
 import { encodingNames } from './conversion/encodings.ts'
 import type { FileKind } from './conversion/file-kind.ts'
 import type { Plan } from './conversion/plan.ts'
-import { Utf8Check } from './conversion/utf8-check.ts'
+import { type OtherText, Utf8Check } from './conversion/utf8-check.ts'
 import { uncompressed } from './file-start.ts'
+import { unpack } from './unpack.ts'
 
 // What the worker of the data import page does with a whole file. Memory does not grow with the file, because browsers
 // keep the parts of a Blob outside of the page.
@@ -18,11 +19,11 @@ export interface WholeFile {
 type OnRead = (bytes: number) => void
 
 /**
- * Checks a whole file for UTF-8. Returns bytes from its first line that is not UTF-8; undefined if all lines are.
+ * Checks a whole file for UTF-8. Returns what is known of its other lines; undefined if all lines are UTF-8.
  *
  * Compressed data that cannot be read to its end counts as UTF-8: the import reads it and reports what is wrong.
  */
-export async function findOtherBytes({ file, kind }: WholeFile, onRead: OnRead): Promise<Uint8Array | undefined> {
+export async function findOtherText({ file, kind }: WholeFile, onRead: OnRead): Promise<OtherText | undefined> {
   const check = new Utf8Check()
   const reader = uncompressed(counted(file, onRead), kind).getReader()
   for (;;) {
@@ -35,8 +36,7 @@ export async function findOtherBytes({ file, kind }: WholeFile, onRead: OnRead):
     void reader.cancel()
     break
   }
-  check.end()
-  return check.otherBytes
+  return check.end()
 }
 
 /** Size of a part of a converted file, bytes. */
@@ -59,7 +59,8 @@ export async function convertFile(
   limitBytes: number,
   onRead: OnRead,
 ): Promise<Blob> {
-  const text = uncompressed(counted(file, onRead), kind).pipeThrough(new TransformStream(new Conversion(plan)))
+  const bytes = kind === 'gzip' ? unpack(file, onRead) : counted(file, onRead)
+  const text = bytes.pipeThrough(new TransformStream(new Conversion(plan)))
   const converted = kind === 'gzip' ? text.pipeThrough(new CompressionStream('gzip') as ByteTransform) : text
   try {
     return await collect(converted, limitBytes, kind)

@@ -2,7 +2,7 @@ import type { ChosenFile } from './chosen-file.ts'
 import { checkColumns, type ImportRules } from './column-check.ts'
 import { columnChoicesView } from './column-choices-view.ts'
 import { element, showProblem } from './elements.ts'
-import { findMapping, forgetMapping, type KeptMapping, keepMapping } from './kept-mapping.ts'
+import { findMapping, forgetMapping, type KeptMapping, keepMapping, type Mapping } from './kept-mapping.ts'
 import { isSameMapping, keepTick, mappingOffer } from './mapping-view.ts'
 import { type Choices, previewView, refusal } from './preview-view.ts'
 import { readingView, updateSentAs } from './reading-view.ts'
@@ -49,15 +49,20 @@ export class FileView {
     const checked = { columns, problems: [...headerProblems, ...problems] }
     const selectable = checked.columns.filter(({ isNew }) => isNew).map(({ name }) => name)
     for (const name of this.types.keys()) if (!selectable.includes(name)) this.types.delete(name)
-    this.#preview.replaceChildren(...previewView(chosen.file.name, preview, checked, rules.newKeys, this.types))
+    const onChoice = () => this.#keep.update(this.#mapping)
+    const choices = { newKeys: rules.newKeys, chosen: this.types, onChoice }
+    this.#preview.replaceChildren(...previewView(chosen.file.name, preview, checked, choices))
   }
 
   /** Saves the mapping of the columns if the person chose to keep it, unless the same mapping is saved already. */
   async keepMapping(): Promise<void> {
-    const { columns } = this.chosen
     if (this.#keep.tick.hidden || !this.#keep.isOn()) return
-    if (this.#kept !== undefined && isSameMapping(this.#kept.columns, columns)) return
-    await keepMapping(this.#form, columns)
+    if (this.#kept !== undefined && isSameMapping(this.#kept, this.#mapping)) return
+    await keepMapping(this.#form, this.#mapping)
+  }
+
+  get #mapping(): Mapping {
+    return { columns: this.chosen.columns, types: this.types }
   }
 
   #showReading(): void {
@@ -85,8 +90,8 @@ export class FileView {
 
   #showResult(): void {
     updateSentAs(this.#reading, this.chosen)
-    this.#keep.update(this.chosen.columns)
     this.showPreview()
+    this.#keep.update(this.#mapping)
   }
 
   /** Asks for the mapping that was kept for these columns, and offers it. */
@@ -97,9 +102,11 @@ export class FileView {
     const kept = columns.length === 0 ? undefined : await findMapping(this.#form, columns)
     if (question !== this.#question) return
     this.#kept = kept
-    if (kept === undefined || isSameMapping(kept.columns, columns)) return
+    if (kept === undefined || isSameMapping(kept, this.#mapping)) return
     const use = () => {
       chosen.columns = kept.columns.map((column) => ({ ...column }))
+      this.types.clear()
+      for (const [key, type] of kept.types) this.types.set(key, type)
       this.#showColumns()
     }
     const forget = async () => {

@@ -1,5 +1,6 @@
 import type { Plan } from './conversion/plan.ts'
-import { convertFile, findOtherBytes, NotConverted, type WholeFile } from './file-tasks.ts'
+import type { OtherText } from './conversion/utf8-check.ts'
+import { convertFile, findOtherText, NotConverted, type WholeFile } from './file-tasks.ts'
 
 // A worker that reads whole files for the data import page, so that the page stays responsive. It runs one task.
 
@@ -11,7 +12,7 @@ export type FileTask =
 /** What the worker posts: any number of `read` reports, then one report of another kind. */
 export type FileReport =
   | { read: number }
-  | { otherBytes: Uint8Array | undefined }
+  | { otherText: OtherText | undefined }
   | { converted: Blob }
   | { problem: string | undefined }
 
@@ -29,7 +30,7 @@ function reportRead(read: number): void {
 }
 
 async function run(task: FileTask): Promise<FileReport> {
-  if (task.task === 'check') return { otherBytes: await findOtherBytes(task, reportRead) }
+  if (task.task === 'check') return { otherText: await findOtherText(task, reportRead) }
   return { converted: await convertFile(task, task.plan, task.limitBytes, reportRead) }
 }
 

@@ -1,11 +1,17 @@
+import type { Type } from './column-check.ts'
 import { type ColumnPlan, isChanged } from './conversion/plan.ts'
 import { type ValueForm, valueForms } from './conversion/value-forms.ts'
 
 // The mapping of columns that an app keeps for files with the same column names. Only names are sent, never values.
 
-/** A kept mapping of columns, and when it was kept. */
-export interface KeptMapping {
-  columns: ColumnPlan[]
+/** What becomes of the columns of a file, and the types that a person has chosen, by key. */
+export interface Mapping {
+  columns: readonly ColumnPlan[]
+  types: ReadonlyMap<string, Type>
+}
+
+/** A kept mapping, and when it was kept. */
+export interface KeptMapping extends Mapping {
   keptAt: Date
 }
 
@@ -15,6 +21,7 @@ interface MappedColumn {
   key: string
   left_out: boolean
   form: ValueForm
+  type?: Type
 }
 
 /** Whether a mapping of these columns can be kept. Two columns with the same name prevent it. */
@@ -35,7 +42,8 @@ export async function findMapping(
   if (answer?.status !== 200) return undefined
   const found: { mapping: MappedColumn[]; kept_at: string } = await answer.json()
   const mapped = new Map(found.mapping.map((column) => [column.name, column]))
-  return { columns: columns.map((column) => withMapping(column, mapped)), keptAt: new Date(found.kept_at) }
+  const types = new Map(found.mapping.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type]])))
+  return { columns: columns.map((column) => withMapping(column, mapped)), types, keptAt: new Date(found.kept_at) }
 }
 
 function withMapping({ name }: ColumnPlan, mapped: ReadonlyMap<string, MappedColumn>): ColumnPlan {
@@ -45,11 +53,14 @@ function withMapping({ name }: ColumnPlan, mapped: ReadonlyMap<string, MappedCol
 }
 
 /** Keeps the mapping of columns for the next file with the same columns. Failure is no reason not to import. */
-export async function keepMapping(form: HTMLFormElement, columns: readonly ColumnPlan[]): Promise<void> {
+export async function keepMapping(form: HTMLFormElement, { columns, types }: Mapping): Promise<void> {
   if (!canBeKept(columns)) return
   const mapping: MappedColumn[] = columns
-    .filter(isChanged)
-    .map(({ name, key, isLeftOut, form }) => ({ name, key, left_out: isLeftOut, form }))
+    .filter((column) => isChanged(column) || types.has(column.key))
+    .map(({ name, key, isLeftOut, form }) => {
+      const type = types.get(key)
+      return { name, key, left_out: isLeftOut, form, ...(type !== undefined && { type }) }
+    })
   await post(form, 'keep', { columns: namesOf(columns), mapping: JSON.stringify(mapping) })
 }
 

@@ -1,6 +1,6 @@
-import { type ColumnPlan, isChanged } from './conversion/plan.ts'
+import { isChanged } from './conversion/plan.ts'
 import { buttonOf, element } from './elements.ts'
-import type { KeptMapping } from './kept-mapping.ts'
+import type { KeptMapping, Mapping } from './kept-mapping.ts'
 
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
@@ -17,21 +17,22 @@ export function mappingOffer({ keptAt }: KeptMapping, onUse: () => void, onForge
 /** Creates the check box that keeps the mapping of a file. It is shown if there is something to keep. */
 export function keepTick(): {
   tick: HTMLElement
-  update: (columns: readonly ColumnPlan[]) => void
+  update: (mapping: Mapping) => void
   isOn: () => boolean
 } {
   const box = element('input', { type: 'checkbox', checked: '' }) as HTMLInputElement
   const tick = element('label', {}, box, ' Keep this mapping for files with the same columns')
-  const update = (columns: readonly ColumnPlan[]) => {
-    tick.hidden = !columns.some(isChanged)
+  const update = ({ columns, types }: Mapping) => {
+    tick.hidden = !columns.some(isChanged) && types.size === 0
   }
   return { tick, update, isOn: () => box.checked }
 }
 
 /** Whether two mappings of the same columns are equal. */
-export function isSameMapping(one: readonly ColumnPlan[], other: readonly ColumnPlan[]): boolean {
-  return one.every((column, index) => {
-    const { key, isLeftOut, form } = other[index] ?? column
-    return column.key === key && column.isLeftOut === isLeftOut && column.form === form
+export function isSameMapping(one: Mapping, other: Mapping): boolean {
+  return one.columns.every((column, index) => {
+    const { key, isLeftOut, form } = other.columns[index] ?? column
+    const isSame = column.key === key && column.isLeftOut === isLeftOut && column.form === form
+    return isSame && one.types.get(key) === other.types.get(key)
   })
 }

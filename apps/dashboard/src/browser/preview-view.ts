@@ -20,20 +20,23 @@ export type Choices = Map<string, Type>
 
 /**
  * Creates the preview of a file: its problems, the columns with their types, and the first rows. Keeps `chosen` up to
- * date.
+ * date, and calls `onChoice` after each change.
  */
 export function previewView(
   fileName: string,
   { rows }: Preview,
   { columns, problems }: { columns: readonly ColumnCheck[]; problems: readonly string[] },
-  newKeys: ImportRules['newKeys'],
-  chosen: Choices,
+  { newKeys, chosen, onChoice }: { newKeys: ImportRules['newKeys']; chosen: Choices; onChoice: () => void },
 ): HTMLElement[] {
   const shown = columns.slice(0, shownColumns)
   const notices = element('div', {})
   const update = () =>
     notices.replaceChildren(...columns.flatMap((column) => noticesOf(column, chosen.get(column.name), rows)))
-  const selector = (column: ColumnCheck) => typeSelect(column, newKeys, chosen, update)
+  const selector = (column: ColumnCheck) =>
+    typeSelect(column, newKeys, chosen, () => {
+      update()
+      onChoice()
+    })
   update()
   const head = element(
     'tr',

@@ -5,7 +5,7 @@ import { needsConversion } from './conversion/plan.ts'
 import { cut, element, selectOf } from './elements.ts'
 
 /** Maximum number of lines with characters beyond ASCII that are shown with a guessed encoding. */
-const shownLines = 3
+const shownLines = 4
 
 /**
  * Creates the part of the page that says how a file is read, and lets a person choose otherwise. Calls `onChange` after
@@ -38,9 +38,9 @@ export function readingView(chosen: ChosenFile, onChange: () => void): HTMLEleme
 }
 
 /** Creates the sentence about why the encoding is selected. */
-function evidenceText({ evidence, encoding, otherBytes }: ChosenFile): HTMLElement {
+function evidenceText({ evidence, encoding, otherText }: ChosenFile): HTMLElement {
   const name = encodingNames[encoding]
-  if (encoding === 'utf-8' && otherBytes !== undefined) {
+  if (encoding === 'utf-8' && otherText !== undefined) {
     const text =
       'The file has bytes that are not UTF-8. If it is UTF-8 otherwise, rows with such bytes are not applied.'
     return element('p', { class: 'notice warn', role: 'status' }, text)
@@ -58,9 +58,9 @@ function evidenceText({ evidence, encoding, otherBytes }: ChosenFile): HTMLEleme
 }
 
 /** Shows lines that differ between encodings, because the first rows of the file may be the same in all encodings. */
-function examples({ otherBytes, encoding }: ChosenFile): HTMLElement[] {
-  if (otherBytes === undefined) return []
-  const lines = decodeStart(otherBytes, encoding, false)
+function examples({ otherText, encoding }: ChosenFile): HTMLElement[] {
+  if (otherText === undefined) return []
+  const lines = decodeStart(otherText.examples, encoding, false)
     .split(/[\r\n]+/)
     .filter((line) => /[^\0-\x7f]/.test(line))
     .slice(0, shownLines)

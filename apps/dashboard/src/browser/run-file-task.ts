@@ -1,4 +1,5 @@
 import type { Plan } from './conversion/plan.ts'
+import type { OtherText } from './conversion/utf8-check.ts'
 import type { WholeFile } from './file-tasks.ts'
 import type { FileReport, FileTask } from './file-worker.ts'
 
@@ -15,12 +16,12 @@ export class TaskFailed extends Error {
 }
 
 /**
- * Checks in a worker whether a file is UTF-8. Returns bytes from its first line that is not; undefined if it is. Throws
- * `TaskFailed`, or the reason of the signal.
+ * Checks in a worker whether a file is UTF-8. Returns what is known of it if it is not. Throws `TaskFailed`, or the
+ * reason of the signal.
  */
-export async function checkInWorker(whole: WholeFile, control: TaskControl): Promise<Uint8Array | undefined> {
+export async function checkInWorker(whole: WholeFile, control: TaskControl): Promise<OtherText | undefined> {
   const report = await runTask({ task: 'check', ...whole }, control)
-  if ('otherBytes' in report) return report.otherBytes
+  if ('otherText' in report) return report.otherText
   throw new TaskFailed('The file cannot be read.')
 }
 

@@ -72,7 +72,11 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
         view.error_file_url === null
           ? html`<span class="hint">A file with all these rows is available when the import has ended.</span>`
           : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
-            <span class="hint">Correct the rows and import the file again: its first column is ignored. Values are unchanged: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
+            <span class="hint">${
+              view.dry_run
+                ? 'Correct these rows in your file, and import that file: this was a dry run, and the error file has no other rows.'
+                : 'Correct the rows and import the error file: its first column is ignored.'
+            } Values are unchanged: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
       }
     </p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">

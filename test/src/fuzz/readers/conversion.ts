@@ -44,7 +44,11 @@ export const conversion: Target = {
   ],
   async check(input, random) {
     fileKind(input)
-    const hints = { languages: [pick(['de-CH', 'ja', 'zh-TW', 'xx', ''], random)], hasMacLines: random(2) === 0 }
+    const hints = {
+      languages: [pick(['de-CH', 'ja', 'zh-TW', 'xx', ''], random)],
+      isMostlyUtf8: false,
+      hasMacLines: random(2) === 0,
+    }
     const encoding = sometimes<Encoding>(encodings, random) ?? encodingOfMark(input) ?? guessEncoding(input, hints)
     const dialect = detectDialect(decodeStart(input, encoding, true))
     const plan: Plan = { encoding, dialect, prefixLength: dialect.prefixLength, columns: [], clearMarker: '' }

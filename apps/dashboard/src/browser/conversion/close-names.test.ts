@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { closeName } from './close-names.ts'
 
@@ -23,4 +24,24 @@ test.each([
 
 test('two names that are equally close are no proposal', () => {
   expect(closeName('plan_c', ['plan_a', 'plan_b'])).toBeUndefined()
+})
+
+/** The number of letters to insert, delete or replace, without any shortcut. */
+function distance(one: string, other: string): number {
+  if (one === '' || other === '') return one.length + other.length
+  if (one[0] === other[0]) return distance(one.slice(1), other.slice(1))
+  return (
+    1 + Math.min(distance(one.slice(1), other), distance(one, other.slice(1)), distance(one.slice(1), other.slice(1)))
+  )
+}
+
+test('a name is close if it differs by one letter of four to seven, or by two of more, wherever they are', () => {
+  const word = fc.string({ unit: fc.constantFrom('A', 'B'), minLength: 4, maxLength: 9 })
+  fc.assert(
+    fc.property(word, word, (one, other) => {
+      const allowed = Math.min(one.length, other.length) < 8 ? 1 : 2
+      expect(closeName(one, [other])).toBe(distance(one, other) <= allowed ? other : undefined)
+    }),
+    { numRuns: 500 },
+  )
 })

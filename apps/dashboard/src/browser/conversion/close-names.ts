@@ -8,12 +8,24 @@ const allowedEdits = (length: number): number => (length < 4 ? 0 : length < 8 ? 
 export function closeName(name: string, known: readonly string[]): string | undefined {
   const plain = plainForm(name)
   if (plain === '') return undefined
+  const letters = [...plain]
   const found = known
-    .map((candidate) => ({ candidate, edits: editsBetween(plain, plainForm(candidate)) }))
+    .map((candidate) => ({ candidate, edits: editsBetween(letters, lettersOf(candidate)) }))
     .filter(({ edits }) => edits !== undefined)
     .sort((one, other) => (one.edits ?? 0) - (other.edits ?? 0))
   const [best, next] = found
   return best === undefined || best.edits === next?.edits ? undefined : best.candidate
+}
+
+/** The letters of known names. Each column of a file is compared with all of them. */
+const knownLetters = new Map<string, string[]>()
+
+function lettersOf(name: string): string[] {
+  const known = knownLetters.get(name)
+  if (known !== undefined) return known
+  const letters = [...plainForm(name)]
+  knownLetters.set(name, letters)
+  return letters
 }
 
 function plainForm(name: string): string {
@@ -23,20 +35,27 @@ function plainForm(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Returns the number of letters to insert, delete or replace; undefined if there are too many for close names. */
-function editsBetween(one: string, other: string): number | undefined {
-  const [letters, others] = [[...one], [...other]]
+/**
+ * Returns the number of letters to insert, delete or replace; undefined if there are too many for close names. Looks
+ * only at pairs of letters whose places differ by no more than the allowed number, and stops as soon as there are too
+ * many.
+ */
+function editsBetween(letters: readonly string[], others: readonly string[]): number | undefined {
   const limit = allowedEdits(Math.min(letters.length, others.length))
   if (others.length === 0 || Math.abs(letters.length - others.length) > limit) return undefined
-  let row = [0, ...others.map((_, index) => index + 1)]
+  const tooMany = limit + 1
+  let row = others.map((_, index) => Math.min(index + 1, tooMany))
+  row.unshift(0)
   for (const [index, letter] of letters.entries()) {
-    const next = [index + 1]
-    for (const [at, otherLetter] of others.entries()) {
-      const replaced = (row[at] ?? 0) + (letter === otherLetter ? 0 : 1)
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
+    const next = new Array<number>(others.length + 1).fill(tooMany)
+    if (index + 1 <= limit) next[0] = index + 1
+    for (let at = Math.max(0, index - limit); at <= Math.min(others.length - 1, index + limit); at++) {
+      const replaced = (row[at] ?? tooMany) + (letter === others[at] ? 0 : 1)
+      next[at + 1] = Math.min(replaced, (row[at + 1] ?? tooMany) + 1, (next[at] ?? tooMany) + 1)
     }
+    if (next.every((edits) => edits > limit)) return undefined
     row = next
   }
-  const edits = row[others.length] ?? 0
+  const edits = row[others.length] ?? tooMany
   return edits <= limit ? edits : undefined
 }

@@ -48,16 +48,22 @@ describe('the guess of a file that is not UTF-8', () => {
     ['Chinese text in a Chinese browser', chinese, ['zh-CN', 'en'], 'gb18030'],
     ['Chinese text in a browser for traditional Chinese', chinese, ['zh-TW'], 'big5'],
     ['Russian text in a Russian browser', russian, ['ru-RU'], 'windows-1251'],
-    ['mostly UTF-8', bytes('é\nü\nß\n', [0xe9], '\n'), ['en'], 'utf-8'],
     ['UTF-16 without a mark', Uint8Array.from(Buffer.from('user_id\nü', 'utf16le')), ['ja'], 'utf-16le'],
     ['UTF-16, big-endian, without a mark', utf16be('user_id\nü'), ['en'], 'utf-16be'],
   ] as const)('%s', (_, text, languages, encoding) => {
-    expect(guessEncoding(text, { languages, hasMacLines: false })).toBe(encoding)
+    expect(guessEncoding(text, { languages, hasMacLines: false, isMostlyUtf8: false })).toBe(encoding)
+  })
+
+  test('is ISO 8859-15 if its place of the euro sign is used, and nothing that only Windows-1252 has', () => {
+    const guess = (...parts: (string | number[])[]) =>
+      guessEncoding(bytes(...parts), { languages: ['de'], hasMacLines: false, isMostlyUtf8: false })
+    expect(guess('u1;5 ', [0xa4], '\n')).toBe('iso-8859-15')
+    expect(guess('u1;5 ', [0x80], ' ', [0xa4], '\n')).toBe('windows-1252')
   })
 
   test('is Mac OS Roman if lines end with CR alone', () => {
     const text = bytes('user_id,name\ru1,M', [0x9f], 'ller\r')
-    expect(guessEncoding(text, { languages: ['de'], hasMacLines: true })).toBe('macintosh')
+    expect(guessEncoding(text, { languages: ['de'], hasMacLines: true, isMostlyUtf8: false })).toBe('macintosh')
   })
 })
 
@@ -65,7 +71,7 @@ describe('the check for UTF-8', () => {
   const check = (chunks: readonly Uint8Array[]) => {
     const found = new Utf8Check()
     for (const chunk of chunks) found.push(chunk)
-    return { isUtf8: found.end(), otherBytes: found.otherBytes }
+    return found.end()
   }
 
   test('accepts UTF-8 wherever it is cut', () => {
@@ -74,7 +80,7 @@ describe('the check for UTF-8', () => {
         fc.pre(text.isWellFormed() && !text.includes('\0'))
         const all = bytes(text)
         const cut = at % (all.length + 1)
-        expect(check([all.subarray(0, cut), all.subarray(cut)]).isUtf8).toBe(true)
+        expect(check([all.subarray(0, cut), all.subarray(cut)])).toBeUndefined()
       }),
     )
   })
@@ -86,12 +92,28 @@ describe('the check for UTF-8', () => {
     ['in a line that begins in the preceding chunk', [bytes('a\nu1,M'), bytes([0xfc], 'ller\n')], 'u1,M\uFFFDller'],
     ['in a character that the end of the file cuts off', [bytes('a\nb', [0xc3])], 'b\uFFFD'],
   ])('finds the first other line %s', (_, chunks, line) => {
-    const { isUtf8, otherBytes } = check(chunks)
-    expect(isUtf8).toBe(false)
-    expect(new TextDecoder().decode(otherBytes).split('\n')[0]).toBe(line)
+    expect(new TextDecoder().decode(check(chunks)?.lines).split('\n')[0]).toBe(line)
   })
 
   test('does not accept UTF-16, which is made of ASCII and NUL', () => {
-    expect(check([Uint8Array.from(Buffer.from('user_id\tname\n', 'utf16le'))]).isUtf8).toBe(false)
+    expect(check([Uint8Array.from(Buffer.from('user_id\tname\n', 'utf16le'))])).toMatchObject({ isMostlyUtf8: false })
+  })
+
+  test('counts the lines of the whole file, before the first other line and after it', () => {
+    const good = bytes('user_id,name\n', 'u1,Zoë\n'.repeat(200))
+    expect(check([good, western])).toMatchObject({ isMostlyUtf8: true })
+    expect(check([western, good])).toMatchObject({ isMostlyUtf8: true })
+    expect(check([bytes('é\n'), western])).toMatchObject({ isMostlyUtf8: false })
+    const { examples } = check([good, western]) ?? {}
+    expect(new TextDecoder().decode(examples).split('\n').slice(0, 3)).toEqual(['u1,Zoë', 'u1,Zoë', 'u1,M\uFFFDller'])
+  })
+
+  test('takes a file with a few NULs for UTF-8: the import reports the rows', () => {
+    expect(check([bytes('user_id,v\n', 'u1,x\n'.repeat(7), 'u7,x\0\n')])).toBeUndefined()
+  })
+
+  test('accepts lines of megabytes, wherever they are cut', () => {
+    const line = bytes('é'.repeat(2 ** 20))
+    expect(check([line.subarray(0, 2 ** 20 + 1), line.subarray(2 ** 20 + 1)])).toBeUndefined()
   })
 })

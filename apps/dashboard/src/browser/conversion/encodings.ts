@@ -4,6 +4,7 @@ export const encodingNames = {
   'utf-16le': 'UTF-16, little-endian',
   'utf-16be': 'UTF-16, big-endian',
   'windows-1252': 'Windows-1252, Western Europe',
+  'iso-8859-15': 'ISO 8859-15, Western Europe',
   'windows-1250': 'Windows-1250, Central Europe',
   'windows-1251': 'Windows-1251, Cyrillic',
   'windows-1253': 'Windows-1253, Greek',

@@ -6,6 +6,8 @@ export interface GuessHints {
   languages: readonly string[]
   /** Whether lines end with CR alone, as Excel writes a "CSV (Macintosh)". */
   hasMacLines: boolean
+  /** Whether most lines beyond ASCII of the whole file are UTF-8. */
+  isMostlyUtf8: boolean
 }
 
 /**
@@ -31,20 +33,28 @@ function languages(encoding: Encoding, names: readonly string[]): Record<string,
 }
 
 /**
- * Guesses the encoding of bytes that have no byte order mark and are not UTF-8. The guess is only a proposal: a person
- * sees it with a preview of the text.
+ * Guesses the encoding of lines that are not UTF-8, of a file without a byte order mark. The guess is only a proposal:
+ * a person sees it with a preview of the text.
  *
- * The rules, in this order: NUL bytes mean UTF-16; mostly UTF-8 is UTF-8 with damaged bytes; text that reads as
- * Japanese with kana is Shift_JIS; CR alone as line break means Mac OS Roman; then the first language of the browser
- * whose encoding can read the bytes; then Windows-1252, which reads anything.
+ * The rules, in this order: zeros in half of many characters mean UTF-16; mostly UTF-8 is UTF-8 with damaged bytes;
+ * text that reads as Japanese with kana is Shift_JIS; CR alone as line break means Mac OS Roman; then the first
+ * language of the browser whose encoding can read the bytes; then Windows-1252, which reads anything, or ISO 8859-15 if
+ * it has the euro sign there.
  */
-export function guessEncoding(bytes: Uint8Array, { languages, hasMacLines }: GuessHints): Encoding {
-  if (bytes.includes(0)) return hasZerosAtOddOffsets(bytes) ? 'utf-16le' : 'utf-16be'
-  if (isMostlyUtf8(bytes)) return 'utf-8'
+export function guessEncoding(bytes: Uint8Array, { languages, hasMacLines, isMostlyUtf8 }: GuessHints): Encoding {
+  const utf16 = utf16Of(bytes)
+  if (utf16 !== undefined) return utf16
+  if (isMostlyUtf8) return 'utf-8'
   if (isJapanese(bytes)) return 'shift_jis'
   if (hasMacLines) return 'macintosh'
   const ofLanguages = languages.map(encodingOf)
-  return ofLanguages.find((encoding) => isPlausible(bytes, encoding)) ?? 'windows-1252'
+  const found = ofLanguages.find((encoding) => isPlausible(bytes, encoding)) ?? 'windows-1252'
+  return found === 'windows-1252' && hasEuroSign(bytes) ? 'iso-8859-15' : found
+}
+
+/** Whether bytes have no letter of Windows-1252 alone, and a currency sign that nobody writes there. */
+function hasEuroSign(bytes: Uint8Array): boolean {
+  return bytes.includes(0xa4) && !bytes.some((byte) => byte >= 0x80 && byte < 0xa0)
 }
 
 function encodingOf(language: string): Encoding {
@@ -52,21 +62,17 @@ function encodingOf(language: string): Encoding {
   return encodingOfLanguage[language.slice(0, 2).toLowerCase()] ?? 'windows-1252'
 }
 
-/** Characters of ASCII have their zero at odd offsets in little-endian UTF-16. */
-function hasZerosAtOddOffsets(bytes: Uint8Array): boolean {
-  let odd = 0
-  for (const [offset, byte] of bytes.entries()) if (byte === 0) odd += offset % 2 === 1 ? 1 : -1
-  return odd > 0
-}
-
-/** Whether more lines beyond ASCII are UTF-8 than are not. */
-function isMostlyUtf8(bytes: Uint8Array): boolean {
-  let balance = 0
-  for (const line of linesOf(bytes)) {
-    if (line.every((byte) => byte < 0x80)) continue
-    balance += decodeStrictly(line, 'utf-8') === undefined ? -1 : 1
-  }
-  return balance > 0
+/**
+ * Returns the form of UTF-16 whose zeros the bytes have; undefined if there are too few for one. Characters of ASCII
+ * have their zero at odd offsets in little-endian UTF-16, and hardly any at even ones. A few NULs make no UTF-16.
+ */
+export function utf16Of(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  const zeros = [0, 0]
+  for (const [offset, byte] of bytes.entries()) if (byte === 0) zeros[offset % 2] = (zeros[offset % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  if (Math.max(even, odd) * 16 < bytes.length || bytes.length < 2) return undefined
+  if (odd > even * 8) return 'utf-16le'
+  return even > odd * 8 ? 'utf-16be' : undefined
 }
 
 /**
