@@ -28,6 +28,26 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
   }
 })
 
+/** Returns the lines of the shell commands in a document. */
+function commandsIn(document: string): string[] {
+  const blocks = readFileSync(join(root, document), 'utf8').matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)
+  return [...blocks].flatMap(([, block = '']) => block.split('\n'))
+}
+
+test('no command in a document has a comment: zsh, the shell of Macs, takes its words for arguments and file names', () => {
+  const commented = documents.flatMap((document) => {
+    const lines = commandsIn(document).map((line) => line.replaceAll(/'[^']*'|"[^"]*"/g, '""'))
+    return lines.filter((line) => /(?:^|\s)#(?:\s|$)/.test(line)).map((line) => `${document}: ${line}`)
+  })
+  expect(commented).toEqual([])
+})
+
+test('the settings of operations.md are the same to a shell, to systemd and to --env-file', () => {
+  const settings = commandsIn('docs/operations.md').filter((line) => /^[A-Z_]+=\S*(?:\s*#.*)?$|^MAIL_FROM=/.test(line))
+  expect(settings.length).toBeGreaterThan(10)
+  for (const line of settings) expect(line).toMatch(/^[A-Z0-9_]+=[^\s'"#$`\\<>|&;()*?[\]{}~]*$/)
+})
+
 test('comments name only tests that exist', () => {
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
     (path) => /^(?:apps|packages|test|scripts)\/.*\.ts$/.test(path) && !path.includes('node_modules'),
