@@ -1,18 +1,24 @@
 import { type RawBuilder, sql } from '@sluice/database'
 
+// Only storage's clock tells when a file was sent that was put into the bucket without the gateway. So every deletion
+// that may have come later counts as later.
+
 /** Seconds by which the clocks of storage and Postgres may differ, or Postgres's clock may have been set back. */
 const clockToleranceSeconds = 60
 
-/**
- * Returns an expression for the `data_order` of a file that was put into the bucket without the gateway. Only storage's
- * clock tells when it was sent, so every deletion that may have come later counts as later.
- */
+/** Returns an expression for the `data_order` of a file. */
 export function orderOfFile(appId: number, sentAt: Date): RawBuilder<number> {
-  return sql`coalesce(
-    (
-      select min(data_order) - 1 from recently_deleted_users
-      where app_id = ${appId} and deleted_at > ${sentAt}::timestamptz - make_interval(secs => ${clockToleranceSeconds})
-    ),
-    nextval('data_order')
-  )`
+  return sql`coalesce((select min(data_order) - 1 from ${laterDeletions(appId, sentAt)}), nextval('data_order'))`
+}
+
+/** Returns an expression that tells whether users of the app were deleted after a file was sent. */
+export function precedesDeletion(appId: number, sentAt: Date): RawBuilder<boolean> {
+  return sql`exists (select from ${laterDeletions(appId, sentAt)})`
+}
+
+function laterDeletions(appId: number, sentAt: Date): RawBuilder<unknown> {
+  return sql`(
+    select data_order from recently_deleted_users
+    where app_id = ${appId} and deleted_at > ${sentAt}::timestamptz - make_interval(secs => ${clockToleranceSeconds})
+  ) later`
 }

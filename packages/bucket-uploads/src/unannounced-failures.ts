@@ -30,6 +30,16 @@ export async function noteFailure(db: Database, { appId, hash }: FailedFile): Pr
   `.execute(db)
 }
 
+/** Notes that a mail about a refused file is sent. Returns false if one was sent before. */
+export async function noteMail(tx: Database, { appId, hash }: FailedFile): Promise<boolean> {
+  const { rows } = await sql`
+    insert into unannounced_file_failures as f (app_id, file_hash, failures, mailed_at) values (${appId}, ${hash}, 0, now())
+    on conflict (app_id, file_hash) do update set mailed_at = now() where f.mailed_at is null
+    returning 1
+  `.execute(tx)
+  return rows.length > 0
+}
+
 /**
  * Returns the times at which files were refused, by the files' hashes in hex.
  *

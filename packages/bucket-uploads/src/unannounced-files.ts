@@ -1,11 +1,12 @@
-import { hasOutsideCause, isOutOfRoom } from '@sluice/database'
+import { type Database, hasOutsideCause, isOutOfRoom, sql } from '@sluice/database'
 import { TooManyWaiting } from '@sluice/imports'
-import { enqueueMails, type MailId, refusedFileNotification } from '@sluice/mail'
+import { enqueueMails, forgetMailContents, type MailId, refusedFileNotification } from '@sluice/mail'
 import { ObjectGone, ObjectReplaced, StorageFull } from '@sluice/storage'
 import type { MaintenanceContext } from './context.ts'
 import { findUnannouncedFiles, type UnannouncedFile } from './find-unannounced-files.ts'
+import { precedesDeletion } from './order-of-file.ts'
 import { fileNameProblem, fileSizeProblem } from './path.ts'
-import { noteFailure, refusedFiles, unreadableProblem } from './unannounced-failures.ts'
+import { noteFailure, noteMail, refusedFiles, unreadableProblem } from './unannounced-failures.ts'
 import { type BucketUpload, beginUpload, finishUpload, unlessBroken } from './uploads.ts'
 
 /** The result of a run: the number of new imports, and the new mails. */
@@ -115,22 +116,28 @@ async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload
 async function refuse(context: MaintenanceContext, file: UnannouncedFile, { text, since }: Problem): Promise<MailId[]> {
   const { db, log, settings } = context
   const days = settings.FILE_RETENTION_DAYS
-  if (Date.now() - since.getTime() > days * 24 * 60 * 60_000) {
+  const event = `file:${file.hash.toString('hex')}`
+  if (await isRetentionOver(db, file, since, days)) {
     await removeUnlessReplaced(context, file)
+    await forgetMailContents(db, file.appId, sql`m.event = ${event}`, context.shutdown)
     return []
   }
-  const event = `file:${file.hash.toString('hex')}`
-  const mailed = await db
-    .selectFrom('mails')
-    .select('event')
-    .where('app_id', '=', file.appId)
-    .where('event', '=', event)
-    .executeTakeFirst()
-  if (mailed !== undefined) return []
-  const app = await db.selectFrom('apps').select('name').where('app_id', '=', file.appId).executeTakeFirstOrThrow()
-  const about = { appName: app.name, fileName: file.fileName, problem: text, removedAfterDays: days }
-  log.info({ app_id: file.appId, problem: text }, 'file in the bucket refused')
-  return await enqueueMails(db, file.appId, event, refusedFileNotification(about))
+  return await db.transaction().execute(async (tx) => {
+    if (!(await noteMail(tx, file))) return []
+    const app = await tx.selectFrom('apps').select('name').where('app_id', '=', file.appId).executeTakeFirstOrThrow()
+    const about = { appName: app.name, fileName: file.fileName, problem: text, removedAfterDays: days }
+    log.info({ app_id: file.appId, problem: text }, 'file in the bucket refused')
+    return await enqueueMails(tx, file.appId, event, refusedFileNotification(about))
+  })
+}
+
+/** Whether a refused file is due for removal: after its retention time, or after a deletion that it may precede. */
+async function isRetentionOver(db: Database, file: UnannouncedFile, since: Date, days: number): Promise<boolean> {
+  const { rows } = await sql<{ is_over: boolean }>`
+    select ${since}::timestamptz < now() - make_interval(days => ${days}::integer)
+      or ${precedesDeletion(file.appId, file.modifiedAt)} as is_over
+  `.execute(db)
+  return rows[0]?.is_over === true
 }
 
 async function isImport({ db }: MaintenanceContext, { appId, hash }: UnannouncedFile): Promise<boolean> {

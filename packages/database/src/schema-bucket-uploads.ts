@@ -56,4 +56,6 @@ export interface UnannouncedFileFailuresTable {
   first_failed_at: Timestamp
   /** When the file was refused. It never becomes an import, and later files no longer wait for it. */
   refused_at: NullableTimestamp
+  /** When a mail about the file was sent. It must not be sent again after history has removed it. */
+  mailed_at: NullableTimestamp
 }

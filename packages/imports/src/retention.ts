@@ -1,4 +1,6 @@
 import { sql } from '@sluice/database'
+import { forgetMailContents } from '@sluice/mail'
+import { forgetFileNames } from '@sluice/webhooks'
 import type { ImportContext, ImportId } from './context.ts'
 import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
@@ -106,10 +108,10 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
 const tracesAtATime = 1_000
 
 /**
- * Removes the names of an app's removed files and the warnings about them, if a deletion completed since the files were
- * sent. A name may hold the ID of a deleted user, and a warning a value. All of them are removed, because checking them
- * would compare every name with every ID. A file that is still stored loses both when it is removed. Throws when the
- * process shuts down.
+ * Removes the names of an app's removed files, the warnings about them, and the contents of their mails, if a deletion
+ * completed since the files were sent. A name may hold the ID of a deleted user, and a warning a value. All of them are
+ * removed, because checking them would compare every name with every ID. A file that is still stored loses them when it
+ * is removed. Throws when the process shuts down.
  */
 export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: number): Promise<void> {
   for (;;) {
@@ -122,30 +124,44 @@ export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: nu
         limit ${tracesAtATime}
       )
     `.execute(db)
-    if (Number(numAffectedRows ?? 0) < tracesAtATime) return
+    if (Number(numAffectedRows ?? 0) < tracesAtATime) break
   }
+  const isAboutOne = sql`exists (
+    select from imports i where i.app_id = m.app_id and m.event = 'import:' || i.import_id and ${followsDeletion}
+  )`
+  await forgetMailContents(db, appId, isAboutOne, shutdown)
 }
 
 /**
  * Removes an import's files. Returns 1, or 0 if that failed. A failure is only logged, so that it does not delay other
  * imports; the next run tries again.
  */
-async function removeFiles({ db, storage, log }: FilesContext, { appId, importId }: ImportId): Promise<number> {
+async function removeFiles(
+  { db, storage, log, shutdown }: FilesContext,
+  { appId, importId }: ImportId,
+): Promise<number> {
   try {
     await storage.removeAll(importPrefix(appId, importId))
-    await db.transaction().execute(async (tx) => {
+    const isForgotten = await db.transaction().execute(async (tx) => {
       const ofImport = { app_id: appId, import_id: importId }
       await tx
         .deleteFrom('import_error_chunks')
         .where((where) => where.and(ofImport))
         .execute()
-      await sql`
+      const { rows } = await sql<{ is_forgotten: boolean }>`
         update imports i set files_removed_at = now(), file_name = case when ${followsDeletion} then null else file_name end,
           warnings = case when ${followsDeletion} then '[]' else warnings end
         where app_id = ${appId} and import_id = ${importId}
+        returning ${followsDeletion} as is_forgotten
       `.execute(tx)
       await sweepLater(tx, { appId, importId })
+      return rows[0]?.is_forgotten === true
     })
+    if (isForgotten) {
+      // The import has ended after the deletion completed, so its mail and its webhooks are newer.
+      await forgetMailContents(db, appId, sql`m.event = ${`import:${importId}`}`, shutdown)
+      await forgetFileNames(db, appId, shutdown)
+    }
     log.info({ app_id: appId, import_id: importId }, 'files removed')
     return 1
   } catch (error) {

@@ -51,14 +51,14 @@ export async function clearRemovedEndpoints(db: Database, shutdown: AbortSignal 
 
 /**
  * Removes the names of files from an app's deliveries, because a deletion completes: a name may contain the ID of a
- * deleted user. Throws when the process shuts down.
+ * deleted user. Waits for transactions that hold a delivery. Throws when the process shuts down.
  */
 export async function forgetFileNames(db: Database, appId: number, shutdown: AbortSignal | undefined): Promise<void> {
   const statement = sql`
     update webhook_deliveries set has_file_name = false, body = jsonb_set(body::jsonb, '{data,file_name}', 'null')::text
     where app_id = ${appId} and delivery_id in (
       select delivery_id from webhook_deliveries where app_id = ${appId} and has_file_name
-      limit ${rowsAtATime} for update skip locked
+      order by delivery_id limit ${rowsAtATime} for update
     )
   `
   await removeInBatches(db, statement, shutdown)

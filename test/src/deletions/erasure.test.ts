@@ -1,15 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates, registerUsers } from '@sluice/profiles'
 import { openQueues } from '@sluice/queue'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage } from '@sluice/storage'
-import { expect, inject, test } from 'vitest'
+import { addEndpoint } from '@sluice/webhooks'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
-import { emptyRedis, filesWith, redisKeysWith, tablesWith } from './traces.ts'
+import { columnsWithUsers, emptyRedis, filesWith, otherColumns, redisKeysWith, tablesWith } from './traces.ts'
 
 /** Opens a fixture with its own storage, whose folder can be searched. */
 async function openDeletionFixtureWithFolder(): Promise<DeletionFixture & { folder: string }> {
@@ -40,6 +43,22 @@ async function openDeletionFixtureWithFolder(): Promise<DeletionFixture & { fold
     },
   }
 }
+
+test('each column with text or bytes is known to hold text about users, with what removes it, or none', async () => {
+  const { db, close } = await openTestDatabase()
+  onTestFinished(close)
+  const { rows } = await sql<{ name: string }>`
+    select c.table_name || '.' || c.column_name as name from information_schema.columns c
+    join information_schema.tables t using (table_schema, table_name)
+    where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+      and c.data_type in ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'name', 'character varying')
+    order by 1
+  `.execute(db)
+  const names = rows.map(({ name }) => name)
+  const unknown = names.filter((name) => !(name in columnsWithUsers) && !otherColumns.some((other) => other.test(name)))
+  expect(unknown).toEqual([])
+  expect(Object.keys(columnsWithUsers).filter((name) => !names.includes(name))).toEqual([])
+})
 
 const sharedRedis = inject('redisUrl')
 const stores = [
@@ -76,21 +95,37 @@ test.each(stores)(
         .where('import_id', '=', failing)
         .execute()
     }
+    // The mail and the webhook of an import have the name of its file.
+    const keys = [Buffer.alloc(32)]
+    await addEndpoint(fixture.database.db, keys, { allowsHttp: true, isAllowed: () => true }, appId, {
+      url: 'http://127.0.0.1/',
+    })
+    const named = await queueFile(fixture, appId, 'user_id,age\nbob,1\n')
+    await fixture.database.db
+      .updateTable('imports')
+      .set({ file_name: `${id}.csv` })
+      .where('import_id', '=', named)
+      .execute()
+    await runImport(fixture.context, await claim(fixture, appId, named), new AbortController().signal)
     await request(fixture, appId, [id, 'unknown'], schedule.accepted)
     // Another file names an ID that is registered only after the request.
     await registerUsers(fixture.database.db, appId, ['unknown'])
     await importFile(fixture, appId, `user_id,age\nunknown,3\n${id},4\n`)
 
     // The ID also occurs in file names that the owner chose.
-    const named = { file_name: `export of ${id}.csv` }
-    await fixture.database.db.updateTable('imports').set(named).execute()
+    await fixture.database.db
+      .updateTable('imports')
+      .set({ file_name: `export of ${id}.csv` })
+      .execute()
 
     expect(await tablesWith(fixture.database.db, id)).toEqual([
       'public.deletion_request_users',
       'public.import_error_chunks',
       'public.imports',
+      'public.mails',
       'public.profiles',
       'public.users',
+      'public.webhook_deliveries',
     ])
     expect(await filesWith(fixture.folder, id)).toHaveLength(5)
     // Proves that the search finds what a queue holds.

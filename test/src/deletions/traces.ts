@@ -3,6 +3,37 @@ import { join } from 'node:path'
 import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
+/**
+ * The columns that can hold text which clients send about users, and what removes the text when a deletion completes.
+ * Every other column with text or bytes is in `otherColumns`: a new column must be entered in one of the lists.
+ */
+export const columnsWithUsers: Readonly<Record<string, string>> = {
+  'bucket_uploads.file_name': 'removeUploadsBeforeDeletion',
+  'deletion_request_users.user_id': 'deleteUsers',
+  'import_error_chunks.content': 'dropErrorRows, and removeFilesOfApp for imports that have ended',
+  'imports.file_name': 'removeFilesOfApp and forgetFileTraces',
+  'imports.warnings': 'removeFilesOfApp and forgetFileTraces',
+  'mails.html': 'forgetMailContents',
+  'mails.subject': 'forgetMailContents',
+  'mails.text': 'forgetMailContents',
+  'profiles.attributes': 'deleteUsers',
+  'profiles.user_id': 'deleteUsers',
+  'users.user_id': 'deleteUsers',
+  'webhook_deliveries.body': 'forgetFileNames',
+}
+
+/** Columns without text about users: names of columns and keys, counts, hashes, our own words, people of the app. */
+export const otherColumns = [
+  /^kysely_/,
+  /^(?:access_keys|api_tokens|apps|audit_log|column_mappings|invitations|invitation_mails|members|operators)\./,
+  /^(?:provider_accounts|rate_limits|sessions|sign_in_links|signing_keys|webhook_endpoints|workers|disk_reserve)\./,
+  /^(?:bucket_upload_parts|exports|profile_keys)\./,
+  /^idempotency_keys\.(?:body|function|key|request_hash)$/,
+  /^imports\.(?:columns|clear_marker|error|error_counts|previewed_keys|profile_types|spelling_counts|types)$/,
+  /_hash$|\.(?:state|source|type|event|last_error|recipient|new_keys|content_type|checksum|etag|object_key)$/,
+  /\.(?:error_file_key|error_file_secret|salt|storage_upload_id|token_last_four)$/,
+]
+
 /** Returns the database's tables, queue included, in which a text occurs as text or as bytes. */
 export async function tablesWith(db: Database, text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`

@@ -216,3 +216,25 @@ describe('an unannounced file stays in the path', () => {
     expect(await isInPath('people.csv')).toBe(false)
   })
 })
+
+describe('a file with a name that is refused', () => {
+  const mails = () => gateway.db.selectFrom('mails').select('text').where('app_id', '=', owner.appId).execute()
+
+  test('is reported by one mail, even if the mail is no longer kept', async () => {
+    await put('bad name.csv')
+    expect((await take()).mails).toHaveLength(1)
+    await gateway.db.deleteFrom('mails').where('app_id', '=', owner.appId).execute()
+    expect((await take()).mails).toEqual([])
+  })
+
+  test('is removed once a deletion has completed since, and its mail forgets the name', async () => {
+    await put('alice smith.csv')
+    await take()
+    expect(await mails()).toMatchObject([{ text: expect.stringContaining('alice smith.csv') }])
+    const deleted = { app_id: owner.appId, user_hash: Buffer.alloc(32), deleted_at: sql<Date>`clock_timestamp()` }
+    await gateway.db.insertInto('recently_deleted_users').values(deleted).execute()
+    await take()
+    expect(await isInPath('alice smith.csv')).toBe(false)
+    expect(await mails()).toMatchObject([{ text: expect.not.stringContaining('alice') }])
+  })
+})

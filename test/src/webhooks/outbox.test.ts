@@ -12,6 +12,7 @@ import {
   webhookBacklog,
 } from '@sluice/webhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import {
@@ -169,7 +170,13 @@ describe('history', () => {
       ...{ type: 'import.completed', id: '1', timestamp, data },
       hasFileName: true,
     })
-    await forgetFileNames(fixture.db, fixture.appId, undefined)
+    // A transaction that holds a delivery does not protect it: the name is removed when the transaction ends.
+    const holder = await fixture.db.startTransaction().execute()
+    await holder.selectFrom('webhook_deliveries').select('delivery_id').forUpdate().execute()
+    const forgetting = forgetFileNames(fixture.db, fixture.appId, undefined)
+    await until('the removal to wait', async () => (await lockWaits(fixture.db)).length > 0)
+    await holder.rollback().execute()
+    await forgetting
     const { body } = await fixture.db.selectFrom('webhook_deliveries').select('body').executeTakeFirstOrThrow()
     expect(JSON.parse(body)).toEqual({ type: 'import.completed', timestamp, data: { ...data, file_name: null } })
   })

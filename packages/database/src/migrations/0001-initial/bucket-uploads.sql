@@ -31,5 +31,6 @@ create table unannounced_file_failures (
   failures integer not null default 1,
   first_failed_at timestamptz not null default now(),
   refused_at timestamptz,
+  mailed_at timestamptz,
   primary key (app_id, file_hash)
 );
