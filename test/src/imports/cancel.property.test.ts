@@ -106,7 +106,7 @@ describe('an import that waits', () => {
       await queueFile(fixture, appId, csvOf(rowsOf('a'))),
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
-    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled', isNew: true })
     expect(await runAllInOrder(fixture.context)).toEqual([second])
     expect(await viewOf(first)).toMatchObject({ state: 'cancelled', rows_total: 0, started_at: null })
     expect(await reportCancelled(fixture.context)).toHaveLength(1)
@@ -119,7 +119,7 @@ describe('an import that waits', () => {
     await cancelImport(fixture.database.db, importId)
     const before = await viewOf(importId)
     await reportCancelled(fixture.context)
-    expect(await cancelImport(fixture.database.db, importId)).toEqual({ outcome: 'cancelled' })
+    expect(await cancelImport(fixture.database.db, importId)).toEqual({ outcome: 'cancelled', isNew: false })
     expect(await reportCancelled(fixture.context)).toEqual([])
     expect(await viewOf(importId)).toEqual(before)
     expect(await mailsOf(importId)).toHaveLength(1)
@@ -179,7 +179,7 @@ describe('an import that is cancelled while its end is written has one end', () 
     }
     const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
     expect(outcome).toEqual({ outcome: 'cancelled' })
-    expect(await cancellation).toEqual({ outcome: 'cancelled' })
+    expect(await cancellation).toEqual({ outcome: 'cancelled', isNew: true })
     await expectEnd(importId, 'cancelled')
   })
 
@@ -220,7 +220,7 @@ describe('a running import', () => {
     })
     const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, first), noShutdown)
     await stopped.promise
-    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled' })
+    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled', isNew: true })
     const cut = await viewOf(first)
     expect(await runAllInOrder(fixture.context)).toEqual([second])
     const after = await profilesOf(fixture, appId)
