@@ -28,12 +28,15 @@ const longestPauseMs = Math.max(...retryPausesSeconds) * 1000
 
 const uniqueViolation = '23505'
 
+/** When a worker may take over the export `e` of a dead worker: at once, and after longer pauses if it dies again. */
+const takenOverAt = sql`e.lease_until + make_interval(secs => (array[0, ${sql.raw(retryPausesSeconds.join(', '))}])[e.tries])`
+
 /**
  * Builds the condition that a worker can claim the export `e`: its worker died, or it waits and no other export of the
  * app runs.
  */
 export const isClaimable = sql<boolean>`(
-  e.state = 'processing' and ${isDue(sql`e.lease_until`, leaseMs)}
+  e.state = 'processing' and ${isDue(takenOverAt, leaseMs + longestPauseMs)}
   or e.state = 'queued' and (e.retry_at is null or ${isDue(sql`e.retry_at`, longestPauseMs)})
     and not exists (select from exports r where r.app_id = e.app_id and r.state = 'processing')
 )`

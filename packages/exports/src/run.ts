@@ -40,6 +40,9 @@ export async function runExport(
   const signal = AbortSignal.any([kept.lost, shutdown])
   log.info({ tries: claim.tries }, 'export claimed')
   try {
+    // The workers of all earlier tries may have died, so that none of them has failed the export.
+    if (claim.tries > retryPausesSeconds.length + 1)
+      throw new ExportImpossible(fileMessages.tooManyAttempts(claim.tries - 1))
     const rows = await writeFile(context, claim, progress, signal)
     await complete(context, claim, rows, progress.bytes)
     log.info({ rows, bytes: progress.bytes }, 'export completed')

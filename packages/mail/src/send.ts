@@ -85,6 +85,15 @@ function unsubscribeUrlOf(
   return dashboardUrl === undefined ? undefined : `${dashboardUrl}/unsubscribe/${appId}/${key}`
 }
 
+/** The error of a mail whose process died in each attempt. */
+const interrupted = 'the processes that sent the mail ended during each attempt'
+
+/** Condition on `mails`: an attempt has begun since the mail was to fail, so its process has died. */
+const isGivenUp = sql`(attempt > 0 and created_at < now() - make_interval(days => ${longestWaitDays}, hours => 2))`
+
+/** Seconds until the next attempt if this one ends with its process: the lease, or longer after further attempts. */
+const afterDeathSeconds = sql`greatest(${leaseMs / 1000}, least(5 * power(2, least(attempt, 20)), ${longestRetrySeconds / 1.25}))`
+
 /** Condition on `mails`: the recipient is a member of the app and gets its mails. */
 const isWanted = sql`exists (
   select from members where members.app_id = mails.app_id and members.email = mails.recipient and gets_mails
@@ -97,12 +106,17 @@ const isWanted = sql`exists (
  */
 async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: number): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
-    with dropped as (
+    with given_up as (
+      update mails set state = 'failed', failed_at = now(), last_error = ${interrupted}
+      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and ${isGivenUp}
+    ), dropped as (
       delete from mails
       where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and not ${isWanted}
+        and not ${isGivenUp}
     ), due as (
       select app_id from mails
       where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and ${isWanted}
+        and not ${isGivenUp}
       for update
     ), counted as (
       insert into mail_counts (app_id, began_at, mails, most) select app_id, now(), 1, ${mailsPerHour}::integer from due
@@ -114,7 +128,7 @@ async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: numb
       returning app_id
     )
     update mails
-    set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
+    set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${afterDeathSeconds})
     from counted where mails.app_id = ${appId} and mails.mail_id = ${mailId}
     returning mail_id, recipient, subject, text, html, attempt, (
       select unsubscribe_key from members where members.app_id = ${appId} and members.email = mails.recipient

@@ -1,6 +1,14 @@
 import type { WebhookBody } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { attemptsOfApp, attemptsOfEndpoint, type DeliveryId, isAttemptDue, isInFlight, leaseMs } from './outbox.ts'
+import {
+  attemptsOfApp,
+  attemptsOfEndpoint,
+  type DeliveryId,
+  isAttemptDue,
+  isInFlight,
+  leaseMs,
+  longestRetrySeconds,
+} from './outbox.ts'
 
 /** A delivery that this process may send once. */
 export interface ClaimedDelivery extends DeliveryId {
@@ -11,11 +19,14 @@ export interface ClaimedDelivery extends DeliveryId {
   body: string
   attempt: number
   tries: number
+  /** The time for retries is over, and the process of the last attempt died: no further attempt is made. */
+  isOver: boolean
   /** When the attempt began, by the clock of Postgres: Unix time, s. */
   beganAtSeconds: number
 }
 
 interface ClaimedRow {
+  is_over: boolean
   endpoint_id: string
   url: string
   encrypted_secret: Buffer
@@ -25,6 +36,9 @@ interface ClaimedRow {
   tries: number
   began_at: number
 }
+
+/** Seconds until the next attempt if this one ends with its process: the lease, or longer after further tries. */
+const afterDeathSeconds = sql`greatest(${leaseMs / 1000}, least(5 * power(2, least(d.tries, 20)), ${longestRetrySeconds / 1.25}))`
 
 /**
  * Claims a delivery for one attempt. Returns undefined if the delivery is not due, or if its endpoint was removed. Also
@@ -47,13 +61,16 @@ export async function claimDelivery(
       update webhook_deliveries d
       set attempt = attempt + 1, tries = tries + 1, last_attempt_at = now(),
         lease_until = now() + make_interval(secs => ${leaseMs / 1000}),
-        next_attempt_at = now() + make_interval(secs => ${leaseMs / 1000})
-      from webhook_endpoints e
+        next_attempt_at = now() + make_interval(secs => ${afterDeathSeconds})
+      from webhook_endpoints e, (
+        select lease_until is not null and retry_until <= now() as is_over
+        from webhook_deliveries where app_id = ${appId} and delivery_id = ${deliveryId}
+      ) before
       where d.app_id = ${appId} and d.delivery_id = ${deliveryId} and d.state = 'waiting' and ${isAttemptDue}
         and e.app_id = ${appId} and e.endpoint_id = d.endpoint_id and e.removed_at is null
         and (select count(*) from in_flight) < ${attemptsOfApp}
         and (select count(*) from in_flight f where f.endpoint_id = d.endpoint_id) < ${attemptsOfEndpoint}
-      returning d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries,
+      returning before.is_over, d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries,
         extract(epoch from now())::bigint as began_at
     `.execute(tx)
     const [row] = rows
@@ -68,6 +85,7 @@ export async function claimDelivery(
         body: row.body,
         attempt: row.attempt,
         tries: row.tries,
+        isOver: row.is_over,
         beganAtSeconds: row.began_at,
       }
     )

@@ -33,6 +33,9 @@ export type DeliveryOutcome =
 /** How long one attempt may take, from the lookup of its host to the status of the answer, ms. */
 const attemptTimeoutMs = 15_000
 
+/** The error of a delivery whose process died in the last attempt. */
+const interrupted = 'the process that sent the last attempt ended'
+
 /** Longest stored text of an error, in UTF-16 units. */
 const longestError = 300
 
@@ -73,6 +76,7 @@ export function openDeliverer(
       const deadline = AbortSignal.timeout(limitMs)
       const delivery = shutdown.aborted ? undefined : await claimDelivery(db, id)
       if (delivery === undefined) return { outcome: 'not due' }
+      if (delivery.isOver) return await recordFailure(db, delivery, { status: null, error: interrupted })
       const tooLong = `the attempt took longer than ${limitMs / 1000} s`
       let status: number
       try {

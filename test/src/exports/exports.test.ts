@@ -199,6 +199,24 @@ describe('an export whose try fails', () => {
   })
 })
 
+test('an export whose worker dies in each try fails, after longer and longer pauses, and the next one runs', async () => {
+  const exportId = await request(fixture, appId)
+  const { db } = fixture.database
+  const pass = (seconds: number) => {
+    const lease_until = sql<Date>`lease_until - make_interval(secs => ${seconds})`
+    return db.updateTable('exports').set({ lease_until }).where('export_id', '=', exportId).execute()
+  }
+  for (const pause of [0, 5, 30, 120, 600]) {
+    expect(await claimExport(fixture.context)).toMatchObject({ exportId })
+    await pass(14 + pause)
+    expect(await claimExport(fixture.context), `${pause} s`).toBeUndefined()
+    await pass(2)
+  }
+  expect(await runNext(fixture)).toBe('failed')
+  expect(await show(fixture, appId, exportId)).toMatchObject({ state: 'failed', error: expect.stringContaining('5') })
+  expect(await exportApp(fixture, appId)).toContain('alice')
+})
+
 describe('when the deletion of a user completes', () => {
   test('earlier exports are removed, and their links answer that they are gone', async () => {
     const exportId = await request(fixture, appId)

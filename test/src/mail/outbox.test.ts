@@ -131,3 +131,23 @@ test('a waiting mail is dropped if its recipient has been removed, or has ended 
   const counts = await db.selectFrom('mail_counts').select('mails').where('app_id', '=', appId).execute()
   expect(counts).toEqual([{ mails: 1 }])
 })
+
+test('a mail whose process dies in each attempt waits longer and longer, and has failed after five days', async () => {
+  const appId = await openApp(1)
+  const [mail] = await enqueueMails(db, appId, 'import:1', content)
+  if (mail === undefined) throw new Error('no mail')
+  const mailer = openHourlyMailer(100)
+  const died = (attempt: number, age: string) =>
+    sql`update mails set attempt = ${attempt}, next_attempt_at = now(), created_at = now() - ${age}::interval`.execute(
+      db,
+    )
+  await died(3, '5 days 3 hours')
+  expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
+  const row = await db.selectFrom('mails').select(['state', 'last_error']).executeTakeFirstOrThrow()
+  expect(row).toEqual({ state: 'failed', last_error: expect.stringContaining('ended during each attempt') })
+  await sql`update mails set state = 'waiting'`.execute(db)
+  // A mail that no process has tried yet, because none ran for days, is sent.
+  await died(0, '6 days')
+  expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+  await mailer.close()
+})

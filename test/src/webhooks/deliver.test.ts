@@ -195,6 +195,18 @@ describe('an endpoint', () => {
     expect(JSON.stringify(sent)).not.toContain('hidden')
   })
 
+  test('is failing, too, if the process of the last attempt died', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await recordAnyEvent(fixture)
+    const delivery = await onlyDue()
+    await sql`update webhook_deliveries set tries = 10, lease_until = now(), next_attempt_at = now()`.execute(
+      fixture.db,
+    )
+    await retryUntil(new Date(0))
+    expect(await fixture.deliverer.deliver(delivery)).toMatchObject({ outcome: 'failed', mails: [{}] })
+    expect(receiver.received).toEqual([])
+  })
+
   test('recovers with the next success, and the next failure is mailed again', async () => {
     await openEndpoint(fixture, receiver.url)
     const fail = async () => {
