@@ -29,6 +29,7 @@ export const auditActions = {
   'column_mapping.forget': 'Forgot how the columns of a file are mapped',
   'export.request': 'Requested an export of all profiles',
   'webhook.add': 'Added a webhook endpoint',
+  'webhook.enable': 'Enabled a webhook endpoint',
   'webhook.remove': 'Removed a webhook endpoint',
   'webhook.rotate': 'Replaced the secret of a webhook endpoint',
   'webhook.test': 'Sent a test to a webhook endpoint',

@@ -11,9 +11,14 @@ export interface WebhookEndpointsTable {
   events: string[]
   /** Encrypted, not hashed: each delivery is signed with the secret. Empty after the removal. */
   encrypted_secret: Buffer
+  /** The secret before the last rotation, encrypted. Attempts are signed with both for a day after `rotated_at`. */
+  previous_secret: Buffer | null
+  rotated_at: NullableTimestamp
   created_at: Timestamp
   /** Since when deliveries have failed for good; null after a success. */
   failing_since: NullableTimestamp
+  /** When the receiver answered 410. Nothing is sent to the endpoint until somebody enables it again. */
+  disabled_at: NullableTimestamp
   /** When the endpoint was removed. Its row stays until maintenance has removed its deliveries. */
   removed_at: NullableTimestamp
 }

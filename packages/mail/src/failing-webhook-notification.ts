@@ -17,3 +17,12 @@ export function failingWebhookNotification({ appName, url, error }: FailingWebho
     'Further events are still sent to the endpoint. Correct the problem, then send the failed deliveries again on the page Webhooks of the dashboard. Until a delivery succeeds, no other mail about this endpoint is sent.',
   ])
 }
+
+/** Returns the mail about an endpoint whose receiver said that it is gone (second-day.md, Section 5). */
+export function disabledWebhookNotification({ appName, url, error }: FailingWebhook): Content {
+  return renderContent('Webhook endpoint disabled', [
+    `The receiver of a webhook endpoint of the app ${quoted(appName)} has said that it wants nothing more.`,
+    { facts: { Endpoint: quoted(url, 300), 'Last attempt': quoted(error, 300) } },
+    'Nothing more is sent to the endpoint. If that is wrong, enable it again on the page Webhooks of the dashboard.',
+  ])
+}

@@ -1,6 +1,10 @@
 export type { Content } from './content.ts'
 export { deletionNotification } from './deletion-notification.ts'
-export { type FailingWebhook, failingWebhookNotification } from './failing-webhook-notification.ts'
+export {
+  disabledWebhookNotification,
+  type FailingWebhook,
+  failingWebhookNotification,
+} from './failing-webhook-notification.ts'
 export { forgetMailContents } from './forget.ts'
 export { removeOldMails } from './history.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'

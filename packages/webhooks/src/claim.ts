@@ -14,7 +14,8 @@ import {
 export interface ClaimedDelivery extends DeliveryId {
   endpointId: string
   url: string
-  encryptedSecret: Buffer
+  /** The secret, and for a day after its rotation the previous one. */
+  encryptedSecrets: Buffer[]
   type: WebhookBody['type']
   body: string
   attempt: number
@@ -30,6 +31,7 @@ interface ClaimedRow {
   endpoint_id: string
   url: string
   encrypted_secret: Buffer
+  previous_secret: Buffer | null
   type: WebhookBody['type']
   body: string
   attempt: number
@@ -67,10 +69,11 @@ export async function claimDelivery(
         from webhook_deliveries where app_id = ${appId} and delivery_id = ${deliveryId}
       ) before
       where d.app_id = ${appId} and d.delivery_id = ${deliveryId} and d.state = 'waiting' and ${isAttemptDue}
-        and e.app_id = ${appId} and e.endpoint_id = d.endpoint_id and e.removed_at is null
+        and e.app_id = ${appId} and e.endpoint_id = d.endpoint_id and e.removed_at is null and e.disabled_at is null
         and (select count(*) from in_flight) < ${attemptsOfApp}
         and (select count(*) from in_flight f where f.endpoint_id = d.endpoint_id) < ${attemptsOfEndpoint}
-      returning before.is_over, d.endpoint_id, e.url, e.encrypted_secret, d.type, d.body, d.attempt, d.tries,
+      returning before.is_over, d.endpoint_id, e.url, e.encrypted_secret,
+        case when e.rotated_at > now() - interval '24 hours' then e.previous_secret end as previous_secret, d.type, d.body, d.attempt, d.tries,
         extract(epoch from now())::bigint as began_at
     `.execute(tx)
     const [row] = rows
@@ -80,7 +83,7 @@ export async function claimDelivery(
         deliveryId,
         endpointId: row.endpoint_id,
         url: row.url,
-        encryptedSecret: row.encrypted_secret,
+        encryptedSecrets: [row.encrypted_secret, ...(row.previous_secret === null ? [] : [row.previous_secret])],
         type: row.type,
         body: row.body,
         attempt: row.attempt,

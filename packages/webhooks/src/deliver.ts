@@ -2,11 +2,11 @@ import type { Settings } from '@sluice/config'
 import { webhookTest } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt } from '@sluice/encryption'
-import { enqueueMails, failingWebhookNotification, type MailId } from '@sluice/mail'
+import { disabledWebhookNotification, enqueueMails, failingWebhookNotification, type MailId } from '@sluice/mail'
 import { openAddressRule } from './addresses.ts'
 import { type ClaimedDelivery, claimDelivery } from './claim.ts'
 import { type DeliveryId, longestRetrySeconds } from './outbox.ts'
-import { post } from './post.ts'
+import { type PostAnswer, post } from './post.ts'
 import { type LookUp, openLookUp, resolveHost } from './resolve.ts'
 import { signedHeaders } from './signature.ts'
 import { hostOf } from './url.ts'
@@ -36,6 +36,12 @@ const attemptTimeoutMs = 15_000
 /** The error of a delivery whose process died in the last attempt. */
 const interrupted = 'the process that sent the last attempt ended'
 
+/** The status by which a receiver says that it wants nothing more (Standard Webhooks). */
+const gone = 410
+
+/** A failed attempt. `status` is null if there was no answer. */
+type Failure = { status: number | null; error: string; retryAfterSeconds?: number | undefined }
+
 /** Longest stored text of an error, in UTF-16 units. */
 const longestError = 300
 
@@ -52,19 +58,19 @@ export function openDeliverer(
   const isAllowed = openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS)
   const lookUp = options.lookUp ?? openLookUp()
 
-  /** Sends a claimed delivery. Returns the status of the answer. */
-  async function send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<number> {
+  /** Sends a claimed delivery. */
+  async function send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<PostAnswer> {
     signal.throwIfAborted()
     const url = new URL(delivery.url)
     if (url.protocol !== 'https:' && !settings.WEBHOOK_ALLOW_HTTP)
       throw new Error('the URL is not https, and WEBHOOK_ALLOW_HTTP is not true')
     const addresses = await resolveHost(hostOf(url), isAllowed, lookUp, signal)
     const { deliveryId, endpointId, body } = delivery
-    const secret = decrypt(settings.ENCRYPTION_KEYS, endpointId, delivery.encryptedSecret)
+    const secrets = delivery.encryptedSecrets.map((each) => decrypt(settings.ENCRYPTION_KEYS, endpointId, each))
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'Sluice-Webhooks',
-      ...signedHeaders(secret, deliveryId, delivery.beganAtSeconds, body),
+      ...signedHeaders(secrets, deliveryId, delivery.beganAtSeconds, body),
     }
     return await post({ url, addresses, headers, body, ca: options.ca, signal })
   }
@@ -78,15 +84,16 @@ export function openDeliverer(
       if (delivery === undefined) return { outcome: 'not due' }
       if (delivery.isOver) return await recordFailure(db, delivery, { status: null, error: interrupted })
       const tooLong = `the attempt took longer than ${limitMs / 1000} s`
-      let status: number
+      let answer: PostAnswer
       try {
-        status = await send(delivery, AbortSignal.any([deadline, shutdown]))
+        answer = await send(delivery, AbortSignal.any([deadline, shutdown]))
       } catch (error) {
         if (shutdown.aborted) return await release(db, delivery)
         return await recordFailure(db, delivery, { status: null, error: deadline.aborted ? tooLong : describe(error) })
       }
+      const { status } = answer
       if (status >= 200 && status < 300) return await recordSuccess(db, delivery, status)
-      return await recordFailure(db, delivery, { status, error: describeStatus(status) })
+      return await recordFailure(db, delivery, { ...answer, error: describeStatus(status) })
     },
   }
 }
@@ -128,16 +135,19 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
 async function recordFailure(
   db: Database,
   delivery: ClaimedDelivery,
-  { status, error }: { status: number | null; error: string },
+  { status, error, retryAfterSeconds = 0 }: Failure,
 ): Promise<DeliveryOutcome> {
+  const isGone = status === gone
+  const isFinal = sql`(retry_until <= now() or ${isGone}::boolean)`
+  const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestPauseSeconds)
   return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
     const recorded = await heldBy(tx, delivery)
       .set({
-        state: sql<'failed' | 'waiting'>`case when retry_until <= now() then 'failed' else 'waiting' end`,
-        ended_at: sql<Date | null>`case when retry_until <= now() then now() end`,
+        state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
+        ended_at: sql<Date | null>`case when ${isFinal} then now() end`,
         lease_until: null,
         // The last attempt comes when the three days end, not up to four hours before.
-        next_attempt_at: sql<Date>`least(now() + make_interval(secs => ${pauseSeconds(delivery.tries)}), retry_until)`,
+        next_attempt_at: sql<Date>`least(now() + make_interval(secs => ${pause}), retry_until)`,
         last_status: status,
         last_error: error,
       })
@@ -145,15 +155,29 @@ async function recordFailure(
       .executeTakeFirst()
     if (recorded === undefined) return { outcome: 'not due' }
     const isFailing = recorded.state === 'failed' && delivery.type !== webhookTest
-    const mails = isFailing ? await markFailing(tx, delivery, error) : []
+    const mails = isGone ? await disable(tx, delivery, error) : isFailing ? await markFailing(tx, delivery, error) : []
     const outcome = recorded.state === 'failed' ? 'failed' : 'postponed'
     return { outcome, error, attempt: delivery.attempt, mails }
   })
 }
 
+/** Disables an endpoint whose receiver says that it is gone. Returns the mails about it; none if it was disabled. */
+async function disable(tx: Database, delivery: ClaimedDelivery, error: string): Promise<MailId[]> {
+  const { appId, endpointId } = delivery
+  const disabled = await tx
+    .updateTable('webhook_endpoints')
+    .set({ disabled_at: sql<Date>`now()` })
+    .where('app_id', '=', appId)
+    .where('endpoint_id', '=', endpointId)
+    .where('disabled_at', 'is', null)
+    .where('removed_at', 'is', null)
+    .executeTakeFirst()
+  return disabled.numUpdatedRows === 0n ? [] : await mailAbout(tx, delivery, error, disabledWebhookNotification)
+}
+
 /** Marks an endpoint as failing. Returns the mails about it; none if it was failing before. */
 async function markFailing(tx: Database, delivery: ClaimedDelivery, error: string): Promise<MailId[]> {
-  const { appId, endpointId, deliveryId } = delivery
+  const { appId, endpointId } = delivery
   const marked = await tx
     .updateTable('webhook_endpoints')
     .set({ failing_since: sql<Date>`now()` })
@@ -162,9 +186,18 @@ async function markFailing(tx: Database, delivery: ClaimedDelivery, error: strin
     .where('failing_since', 'is', null)
     .where('removed_at', 'is', null)
     .executeTakeFirst()
-  if (marked.numUpdatedRows === 0n) return []
+  return marked.numUpdatedRows === 0n ? [] : await mailAbout(tx, delivery, error, failingWebhookNotification)
+}
+
+async function mailAbout(
+  tx: Database,
+  delivery: ClaimedDelivery,
+  error: string,
+  contentOf: typeof failingWebhookNotification,
+): Promise<MailId[]> {
+  const { appId, endpointId, deliveryId } = delivery
   const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
-  const content = failingWebhookNotification({ appName: app.name, url: withoutQuery(delivery.url), error })
+  const content = contentOf({ appName: app.name, url: withoutQuery(delivery.url), error })
   return await enqueueMails(tx, appId, `webhook:${endpointId}:${deliveryId}:${delivery.attempt}`, content)
 }
 
@@ -191,6 +224,9 @@ function heldBy(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
     .where('state', '=', 'waiting')
     .where('attempt', '=', attempt)
 }
+
+/** The longest pause that the receiver may ask for, s. */
+const longestPauseSeconds = longestRetrySeconds
 
 /** Returns 5 s, 10 s, 20 s … plus up to 25 % of jitter; at most `longestRetrySeconds`. */
 function pauseSeconds(tries: number): number {

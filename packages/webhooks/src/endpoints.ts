@@ -14,6 +14,8 @@ export interface WebhookEndpoint {
   createdAt: Date
   /** When a delivery first failed for good; null if none did, or if a delivery has succeeded since. */
   failingSince: Date | null
+  /** When the receiver said that the endpoint is gone; null if it did not, or if the endpoint was enabled since. */
+  disabledAt: Date | null
 }
 
 /** The endpoint is refused. The message names the reason. */
@@ -73,7 +75,7 @@ function checkEvents(given: readonly string[]): WebhookEvent[] {
 export async function listEndpoints(db: Database, appId: number): Promise<WebhookEndpoint[]> {
   const rows = await db
     .selectFrom('webhook_endpoints')
-    .select(['endpoint_id', 'url', 'events', 'created_at', 'failing_since'])
+    .select(['endpoint_id', 'url', 'events', 'created_at', 'failing_since', 'disabled_at'])
     .where('app_id', '=', appId)
     .where('removed_at', 'is', null)
     .orderBy('created_at')
@@ -85,6 +87,7 @@ export async function listEndpoints(db: Database, appId: number): Promise<Webhoo
     events: webhookEvents.filter((event) => row.events.includes(event)),
     createdAt: row.created_at,
     failingSince: row.failing_since,
+    disabledAt: row.disabled_at,
   }))
 }
 
@@ -94,19 +97,47 @@ export async function listEndpoints(db: Database, appId: number): Promise<Webhoo
  */
 export async function removeEndpoint(db: Database, appId: number, endpointId: string): Promise<boolean> {
   if (!isUuid(endpointId)) return false
-  const removed = await db
+  const { numUpdatedRows } = await db
     .updateTable('webhook_endpoints')
-    .set({ removed_at: sql<Date>`now()`, failing_since: null, encrypted_secret: Buffer.alloc(0) })
+    .set({ ...removed })
     .where('app_id', '=', appId)
     .where('endpoint_id', '=', endpointId)
     .where('removed_at', 'is', null)
     .executeTakeFirst()
-  return removed.numUpdatedRows > 0n
+  return numUpdatedRows > 0n
+}
+
+/** The values of an endpoint's row after its removal. */
+const removed = {
+  removed_at: sql<Date>`now()`,
+  failing_since: null,
+  encrypted_secret: Buffer.alloc(0),
+  previous_secret: null,
 }
 
 /**
- * Replaces the secret of an endpoint. Every attempt from now on is signed with the new one, which is returned and
- * cannot be read again later. Returns undefined if the app has no such endpoint.
+ * Enables an endpoint whose receiver had said that it is gone. What waits for it is sent again. Returns false if the
+ * app has no such endpoint, and `unchanged` if it was not disabled.
+ */
+export async function enableEndpoint(db: Database, appId: number, endpointId: string): Promise<boolean | 'unchanged'> {
+  if (!isUuid(endpointId)) return false
+  const { rows } = await sql<{ was_disabled: boolean }>`
+    with before as (
+      select endpoint_id, disabled_at is not null as was_disabled from webhook_endpoints
+      where app_id = ${appId} and endpoint_id = ${endpointId} and removed_at is null for update
+    )
+    update webhook_endpoints e set disabled_at = null from before
+    where e.app_id = ${appId} and e.endpoint_id = before.endpoint_id returning before.was_disabled
+  `.execute(db)
+  const [found] = rows
+  if (found === undefined) return false
+  return found.was_disabled || 'unchanged'
+}
+
+/**
+ * Replaces the secret of an endpoint. Every attempt from now on is signed with the new one, and for a day with the old
+ * one as well. The new one is returned, and cannot be read again later. Returns undefined if the app has no such
+ * endpoint.
  */
 export async function rotateSecret(
   db: Database,
@@ -118,7 +149,11 @@ export async function rotateSecret(
   const secret = makeSecret()
   const rotated = await db
     .updateTable('webhook_endpoints')
-    .set({ encrypted_secret: encrypt(keys, endpointId, secret) })
+    .set({
+      previous_secret: sql<Buffer>`encrypted_secret`,
+      rotated_at: sql<Date>`now()`,
+      encrypted_secret: encrypt(keys, endpointId, secret),
+    })
     .where('app_id', '=', appId)
     .where('endpoint_id', '=', endpointId)
     .where('removed_at', 'is', null)
@@ -133,27 +168,32 @@ export async function rotateSecret(
 export async function reencryptEndpointSecrets(db: Database, keys: EncryptionKeys): Promise<number> {
   const rows = await db
     .selectFrom('webhook_endpoints')
-    .select(['app_id', 'endpoint_id', 'encrypted_secret'])
+    .select(['app_id', 'endpoint_id', 'encrypted_secret', 'previous_secret'])
     .where('removed_at', 'is', null)
     .execute()
-  const old = rows.filter((row) => !isCurrent(keys, row.encrypted_secret))
-  for (const { app_id: appId, endpoint_id: endpointId, encrypted_secret: encrypted } of old) {
-    await db
-      .updateTable('webhook_endpoints')
-      .set({ encrypted_secret: encrypt(keys, endpointId, decrypt(keys, endpointId, encrypted)) })
-      .where('app_id', '=', appId)
-      .where('endpoint_id', '=', endpointId)
-      .where('encrypted_secret', '=', encrypted)
-      .execute()
+  let count = 0
+  for (const row of rows) {
+    for (const column of ['encrypted_secret', 'previous_secret'] as const) {
+      const encrypted = row[column]
+      if (encrypted === null || isCurrent(keys, encrypted)) continue
+      await db
+        .updateTable('webhook_endpoints')
+        .set({ [column]: encrypt(keys, row.endpoint_id, decrypt(keys, row.endpoint_id, encrypted)) })
+        .where('app_id', '=', row.app_id)
+        .where('endpoint_id', '=', row.endpoint_id)
+        .where(column, '=', encrypted)
+        .execute()
+      count += 1
+    }
   }
-  return old.length
+  return count
 }
 
 /** Removes all endpoints of an app that is being deleted, so that nothing more is sent to them. */
 export async function removeEndpointsOfApp(tx: Database, appId: number): Promise<void> {
   await tx
     .updateTable('webhook_endpoints')
-    .set({ removed_at: sql<Date>`now()`, failing_since: null, encrypted_secret: Buffer.alloc(0) })
+    .set({ ...removed })
     .where('app_id', '=', appId)
     .where('removed_at', 'is', null)
     .execute()

@@ -4,6 +4,7 @@ export { findDelivery, listDeliveries, sendAgain, type WebhookDelivery } from '.
 export {
   addEndpoint,
   EndpointRefused,
+  enableEndpoint,
   listEndpoints,
   reencryptEndpointSecrets,
   removeEndpoint,

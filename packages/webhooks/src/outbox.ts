@@ -34,7 +34,7 @@ export const retryDays = 3
 /** Whether an endpoint of the app has chosen the event. If none has, the caller need not read the data of the event. */
 export async function isEventChosen(tx: Database, appId: number, type: WebhookEvent): Promise<boolean> {
   const { rows } = await sql`
-    select from webhook_endpoints where app_id = ${appId} and removed_at is null and ${type}::text = any(events) limit 1
+    select from webhook_endpoints where app_id = ${appId} and removed_at is null and disabled_at is null and ${type}::text = any(events) limit 1
   `.execute(tx)
   return rows.length > 0
 }
@@ -66,7 +66,7 @@ export async function enqueueEvent(tx: Database, appId: number, event: AppEvent)
     select e.app_id, e.endpoint_id, ${type}::text, ${`${type}:${id}`}::text, ${body}::text, ${hasFileName}::boolean,
       now() + make_interval(days => ${retryDays}), ${initialState}
     from webhook_endpoints e cross join lateral ${backlogOfEndpoint}
-    where e.app_id = ${appId} and e.removed_at is null and ${type}::text = any(e.events)
+    where e.app_id = ${appId} and e.removed_at is null and e.disabled_at is null and ${type}::text = any(e.events)
     on conflict (app_id, endpoint_id, event) do nothing
   `.execute(tx)
 }
@@ -133,7 +133,8 @@ function nextOfEndpoint(): RawBuilder<unknown> {
     select app_id, delivery_id, attempt, next_attempt_at, row_number() over (order by next_attempt_at) as place
     from (${some(isPast)} union all ${some(isTooFarAhead)}) each
     where exists (
-      select from webhook_endpoints e where e.app_id = w.app_id and e.endpoint_id = w.endpoint_id and removed_at is null
+      select from webhook_endpoints e where e.app_id = w.app_id and e.endpoint_id = w.endpoint_id
+        and removed_at is null and disabled_at is null
     )
   `
 }

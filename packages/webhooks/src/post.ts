@@ -24,15 +24,22 @@ const maxAnswerBytes = 16_384
 /** Maximum wait for the end of an answer, ms. */
 const endTimeoutMs = 1_000
 
+/** What counts of an answer. */
+export interface PostAnswer {
+  status: number
+  /** How long the receiver asks to wait, s; undefined if it does not say. */
+  retryAfterSeconds: number | undefined
+}
+
 /**
  * Sends a body by POST over a new connection. Certificates are always checked, and redirects are not followed.
  *
- * Returns the status of the answer as soon as its headers have come. Throws the error of the connection, or the reason
+ * Returns the answer as soon as its headers have come. Throws the error of the connection, or the reason
  * of the signal.
  */
-export async function post({ url, addresses, headers, body, ca, signal }: Post): Promise<number> {
+export async function post({ url, addresses, headers, body, ca, signal }: Post): Promise<PostAnswer> {
   signal.throwIfAborted()
-  const answered = Promise.withResolvers<number>()
+  const answered = Promise.withResolvers<PostAnswer>()
   const options: RequestOptions & { ca?: string } = {
     method: 'POST',
     // A pooled connection could lead to an address of an earlier lookup.
@@ -45,13 +52,20 @@ export async function post({ url, addresses, headers, body, ca, signal }: Post):
   const sent =
     url.protocol === 'https:' ? httpsRequest(url, { ...options, rejectUnauthorized: true }) : httpRequest(url, options)
   sent.on('response', (answer) => {
-    answered.resolve(answer.statusCode ?? 0)
+    answered.resolve({ status: answer.statusCode ?? 0, retryAfterSeconds: retryAfterOf(answer) })
     drop(answer)
   })
   sent.on('error', (error) => answered.reject(signal.aborted ? signal.reason : error))
   sent.on('close', () => answered.reject(new Error('the connection ended without an answer')))
   sent.end(body)
   return await answered.promise
+}
+
+/** Reads `Retry-After`: seconds, or a date. */
+function retryAfterOf({ headers }: IncomingMessage): number | undefined {
+  const text = headers['retry-after'] ?? ''
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
 /** Makes a connection use these addresses, whatever a name server answers meanwhile. */

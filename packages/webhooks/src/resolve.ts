@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { AddressRule } from './addresses.ts'
-import { isLocalhost, loopbacks, notPublic } from './url.ts'
+import { isLocalhost, loopbacks } from './url.ts'
 
 /** Looks up all addresses of a name. An abort of `signal` ends the lookup. Throws if there is no address. */
 export type LookUp = (name: string, signal: AbortSignal) => Promise<string[]>
@@ -33,19 +33,22 @@ async function lookUpAt(resolver: Resolver, name: string, signal: AbortSignal): 
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
     const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     const failure = answers.find((answer) => answer.status === 'rejected')
-    if (found.length === 0) throw failure?.reason ?? new Error(`${name} has no address`)
+    if (found.length === 0) throw failure?.reason ?? new Error('no address')
     return found
   } finally {
     signal.removeEventListener('abort', cancel)
   }
 }
 
-/** The host has an address that webhooks must not reach. */
+/**
+ * The host has no address, or one that webhooks must not reach. One text for both: otherwise it would tell which names
+ * exist within the deployment's network.
+ */
 class HostRefused extends Error {
   override readonly name = 'HostRefused'
 
   constructor() {
-    super(notPublic)
+    super('the host has no address, or one that is not public, and WEBHOOK_ALLOW_NETWORKS does not name it')
   }
 }
 
@@ -65,7 +68,12 @@ export async function resolveHost(
     if (own.length === 0) throw new HostRefused()
     return own
   }
-  const addresses = isIP(host) === 0 ? await lookUp(host, signal) : [host]
+  const addresses =
+    isIP(host) === 0
+      ? await lookUp(host, signal).catch((error: unknown) => {
+          throw signal.aborted ? error : new HostRefused()
+        })
+      : [host]
   if (addresses.length === 0 || !addresses.every(isAllowed)) throw new HostRefused()
   return addresses.slice(0, maxAddresses)
 }

@@ -16,7 +16,7 @@ test('the library of Standard Webhooks accepts 1,000 signed bodies with any data
     fc.property(anyData, fc.uuid(), fc.nat(), (data, id, at) => {
       const secret = makeSecret()
       const body = JSON.stringify({ type: 'import.completed', data })
-      const headers = signedHeaders(secret, id, now(), body)
+      const headers = signedHeaders([secret], id, now(), body)
       const webhook = new Webhook(secret)
       expect(webhook.verify(body, headers)).toEqual(JSON.parse(body))
       const position = at % body.length

@@ -11,16 +11,19 @@ export function makeSecret(): string {
 }
 
 /**
- * Returns the headers of Standard Webhooks for one attempt. The signature covers the ID, the time of the attempt (Unix,
- * s) and the body, so that receivers can refuse old requests.
+ * Returns the headers of Standard Webhooks for one attempt, with a signature by each secret. A signature covers the ID,
+ * the time of the attempt (Unix, s) and the body, so that receivers can refuse old requests.
  */
 export function signedHeaders(
-  secret: string,
+  secrets: readonly string[],
   id: string,
   timestampSeconds: number,
   body: string,
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
-  const signature = createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': String(timestampSeconds), 'webhook-signature': `v1,${signature}` }
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`
+  })
+  const timestamp = String(timestampSeconds)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }

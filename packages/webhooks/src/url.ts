@@ -32,7 +32,7 @@ export function checkUrl(text: string, rule: UrlRule): { url: string } | { probl
 }
 
 /** Why a host is refused. The addresses are not named: they would tell strangers what is in this network. */
-export const notPublic = 'the host has an address that is not public, and WEBHOOK_ALLOW_NETWORKS does not name it'
+const notPublic = 'the host has an address that is not public, and WEBHOOK_ALLOW_NETWORKS does not name it'
 
 /** The addresses of `localhost`, which name servers do not know (RFC 6761). */
 export const loopbacks = ['127.0.0.1', '::1'] as const

@@ -27,7 +27,7 @@ test('a member adds an endpoint, sees its secret once, and replaces it', async (
   expect(listed.text).not.toContain('whsec_')
   const [endpoint] = await listEndpoints(dashboard.db, appId)
   const confirm = `${page}/rotate?endpoint=${endpoint?.endpointId}`
-  expect((await member.get(confirm)).text).toContain('has to know the new secret at once')
+  expect((await member.get(confirm)).text).toContain('For 24 hours, requests are signed with the old secret as well')
   const rotated = await member.post(`${page}/rotate`, { endpoint: endpoint?.endpointId ?? '' }, confirm)
   expect(secretIn(rotated.text)).not.toBe(secret)
   await record(dashboard, appId, '1')

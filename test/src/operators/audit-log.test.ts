@@ -59,7 +59,7 @@ const columnMapping = {
 const webhooks = () => `/apps/${appId}/webhooks`
 const newestEndpoint = async () => (await listEndpoints(dashboard.db, appId)).at(-1)?.endpointId
 
-async function onEndpoint(action: 'rotate' | 'test' | 'remove') {
+async function onEndpoint(action: 'enable' | 'rotate' | 'test' | 'remove') {
   const endpoint = (await newestEndpoint()) ?? ''
   return { ...(await asMember(`${webhooks()}/${action}`, { endpoint }, webhooks())), target: endpoint }
 }
@@ -187,6 +187,13 @@ const recorded: Record<string, Action> = {
         .select('delivery_id')
         .executeTakeFirstOrThrow()
       return { ...(await asMember(`${webhooks()}/send-again`, { delivery }, webhooks())), target: delivery }
+    },
+  },
+  'POST /apps/:appId/webhooks/enable': {
+    what: 'webhook.enable',
+    async do() {
+      await dashboard.db.updateTable('webhook_endpoints').set({ disabled_at: new Date() }).execute()
+      return await onEndpoint('enable')
     },
   },
   'POST /apps/:appId/webhooks/remove': { what: 'webhook.remove', do: () => onEndpoint('remove') },

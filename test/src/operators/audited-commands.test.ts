@@ -62,6 +62,7 @@ const recorded: Record<string, Recorded> = {
   'key delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
   'webhook add': { what: 'webhook.add', args: () => [...app(), '--url', 'https://example.com/'] },
   'webhook test': { what: 'webhook.test', args: () => [...app(), endpointId, '--no-wait'] },
+  'webhook enable': { what: 'webhook.enable', args: () => [...app(), endpointId], outcome: 'unchanged' },
   'webhook rotate': { what: 'webhook.rotate', args: () => [...app(), endpointId] },
   'webhook remove': { what: 'webhook.remove', args: () => [...app(), endpointId] },
   'import cancel': { what: 'import.cancel', args: async () => [await queued()] },

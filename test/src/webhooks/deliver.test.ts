@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { dueDeliveries, enqueueTest, listDeliveries, listEndpoints, sendAgain } from '@sluice/webhooks'
+import { dueDeliveries, enableEndpoint, enqueueTest, listDeliveries, listEndpoints, sendAgain } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
@@ -36,6 +36,12 @@ async function attempt() {
   await recordAnyEvent(fixture, { data: { name: 'value' } })
   const delivery = await onlyDue()
   return { delivery, result: await fixture.deliverer.deliver(delivery) }
+}
+
+/** Makes one attempt of each delivery that is due. */
+async function attemptAll() {
+  const due = await dueDeliveries(fixture.db, 10)
+  return await Promise.all(due.map((delivery) => fixture.deliverer.deliver(delivery)))
 }
 
 async function retryUntil(time: Date): Promise<void> {
@@ -96,7 +102,7 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['a redirect', { status: 302, location: 'http://127.0.0.1:1/' }, 'redirects are not followed'],
+    ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'redirects are not followed'],
     ['404', 404, 'answered 404'],
     ['a broken connection', 'disconnect', /hang up|RESET/],
   ] as const)('that got %s is tried again, and nothing else is requested', async (_, behaviour, error) => {
@@ -159,6 +165,25 @@ describe('pauses', () => {
     expect(await pause()).toBeLessThanOrEqual(4 * 60 * 60)
   })
 
+  test('are as long as the receiver asks, by seconds or a date, and at most four hours', async () => {
+    await openEndpoint(fixture, receiver.url)
+    for (const [value, least, most] of [
+      ['120', 119, 121],
+      [new Date(Date.now() + 600_000).toUTCString(), 590, 601],
+      ['999999', 4 * 3_600 - 1, 4 * 3_600 + 1],
+      ['0', 4, 7],
+    ] as const) {
+      receiver.next.push({ status: 503, headers: { 'retry-after': value } })
+      const { delivery } = await attempt()
+      const { rows } = await sql<{ pause: number }>`
+        select extract(epoch from next_attempt_at - last_attempt_at)::float8 as pause from webhook_deliveries
+        where delivery_id = ${delivery.deliveryId}
+      `.execute(fixture.db)
+      expect(rows[0]?.pause, value).toBeGreaterThanOrEqual(least)
+      expect(rows[0]?.pause, value).toBeLessThanOrEqual(most)
+    }
+  })
+
   test('never exceed the three days: the last attempt comes at their end', async () => {
     await openEndpoint(fixture, receiver.url)
     receiver.always = 500
@@ -205,6 +230,21 @@ describe('an endpoint', () => {
     await retryUntil(new Date(0))
     expect(await fixture.deliverer.deliver(delivery)).toMatchObject({ outcome: 'failed', mails: [{}] })
     expect(receiver.received).toEqual([])
+  })
+
+  test('that answers 410 is disabled until somebody enables it, with one mail: nothing more is sent to it', async () => {
+    const { endpointId } = await openEndpoint(fixture, receiver.url)
+    await recordAnyEvent(fixture)
+    receiver.next.push(410)
+    expect((await attemptAll()).map(({ outcome }) => outcome)).toEqual(['failed'])
+    expect((await listEndpoints(fixture.db, fixture.appId))[0]?.disabledAt).toBeInstanceOf(Date)
+    await recordAnyEvent(fixture)
+    expect(await dueDeliveries(fixture.db, 10)).toEqual([])
+    expect(await mails()).toMatchObject([{ subject: 'Webhook endpoint disabled' }])
+    expect(await enableEndpoint(fixture.db, fixture.appId, endpointId)).toBe(true)
+    expect(await enableEndpoint(fixture.db, fixture.appId, endpointId)).toBe('unchanged')
+    expect(await enableEndpoint(fixture.db, fixture.appId, crypto.randomUUID())).toBe(false)
+    expect((await attempt()).result).toEqual({ outcome: 'delivered' })
   })
 
   test('recovers with the next success, and the next failure is mailed again', async () => {

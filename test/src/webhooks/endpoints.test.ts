@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { UnknownApp } from '@sluice/accounts'
+import { sql } from '@sluice/database'
 import {
   addEndpoint,
   clearRemovedEndpoints,
@@ -137,14 +138,22 @@ describe('a secret', () => {
     const { endpointId, secret } = await openEndpoint(fixture, receiver.url)
     expect(await isSignedWith(secret)).toBe(true)
     const rotated = await rotateSecret(fixture.db, keys, fixture.appId, endpointId)
-    expect(await isSignedWith(secret)).toBe(false)
     expect(await isSignedWith(rotated ?? '')).toBe(true)
+    // For a day, receivers that still have the old one accept the requests as well. The new signature comes first.
+    expect(await isSignedWith(secret)).toBe(true)
+    const [first = ''] = String(receiver.received.at(-1)?.headers['webhook-signature']).split(' ')
+    const { headers, body } = receiver.received.at(-1) ?? { headers: {}, body: '' }
+    const onlyFirst = { ...(headers as Record<string, string>), 'webhook-signature': first }
+    expect(() => new Webhook(rotated ?? '').verify(body, onlyFirst)).not.toThrow()
+    await sql`update webhook_endpoints set rotated_at = rotated_at - interval '24 hours'`.execute(fixture.db)
+    expect(await isSignedWith(secret)).toBe(false)
   })
 
   test('stays the same when ENCRYPTION_KEYS are rotated, and needs only the new key afterwards', async () => {
-    const { secret } = await openEndpoint(fixture, receiver.url)
+    const { endpointId } = await openEndpoint(fixture, receiver.url)
+    const secret = (await rotateSecret(fixture.db, keys, fixture.appId, endpointId)) ?? ''
     const added = randomBytes(32)
-    expect(await reencryptEndpointSecrets(fixture.db, [added, ...keys])).toBe(1)
+    expect(await reencryptEndpointSecrets(fixture.db, [added, ...keys])).toBe(2)
     expect(await reencryptEndpointSecrets(fixture.db, [added, ...keys])).toBe(0)
     const deliverer = openDeliverer(fixture.db, { ...localSettings, ENCRYPTION_KEYS: [added] })
     expect(await isSignedWith(secret, deliverer)).toBe(true)

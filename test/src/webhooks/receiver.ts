@@ -11,7 +11,7 @@ interface Received {
 }
 
 /** How a receiver answers the next request. */
-type Behaviour = number | 'hang' | 'disconnect' | 'endless body' | { status: number; location: string }
+type Behaviour = number | 'hang' | 'disconnect' | 'endless body' | { status: number; headers: Record<string, string> }
 
 /** A server that gets webhooks. */
 export interface Receiver {
@@ -69,6 +69,6 @@ function answer(response: ServerResponse, behaviour: Behaviour): void {
   } else if (typeof behaviour === 'number') {
     response.writeHead(behaviour).end()
   } else {
-    response.writeHead(behaviour.status, { location: behaviour.location }).end()
+    response.writeHead(behaviour.status, behaviour.headers).end()
   }
 }

@@ -56,7 +56,14 @@ test('the commands add an endpoint, test it, replace its secret and remove it', 
   expect(added).toEqual({ endpoint_id: id, url: receiver.url, events, secret: expect.stringMatching(/^whsec_/) })
   const listed = (await webhook('list')).json
   expect(listed).toEqual([
-    { endpoint_id: id, url: receiver.url, events, created_at: expect.any(String), failing_since: null },
+    {
+      disabled_at: null,
+      endpoint_id: id,
+      url: receiver.url,
+      events,
+      created_at: expect.any(String),
+      failing_since: null,
+    },
   ])
   const rotated = (await webhook('rotate', id)).json as { secret: string }
   expect(rotated.secret).not.toBe(secret)

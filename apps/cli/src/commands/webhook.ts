@@ -3,6 +3,7 @@ import { requireApp } from '@sluice/accounts'
 import {
   addEndpoint,
   EndpointRefused,
+  enableEndpoint,
   enqueueTest,
   findDelivery,
   listEndpoints,
@@ -20,12 +21,13 @@ interface AppOption {
   app: number
 }
 
-/** Adds `sluice webhook add`, `list`, `remove`, `test` and `rotate`. */
+/** Adds `sluice webhook add`, `list`, `remove`, `enable`, `test` and `rotate`. */
 export function addWebhookCommands(program: Command): void {
   const webhook = program.command('webhook').description('manage the webhook endpoints of an app')
   addAddCommand(webhook)
   addListCommand(webhook)
   addRemoveCommand(webhook)
+  addEnableCommand(webhook)
   addTestCommand(webhook)
   addRotateCommand(webhook)
 }
@@ -67,18 +69,20 @@ function addListCommand(webhook: Command): void {
         await requireApp(db, app)
         return await listEndpoints(db, app)
       })
-      const shown = found.map(({ endpointId, url, events, createdAt, failingSince }) => ({
+      const shown = found.map(({ endpointId, url, events, createdAt, failingSince, disabledAt }) => ({
         endpoint_id: endpointId,
         url,
         events,
         created_at: createdAt.toISOString(),
         failing_since: failingSince?.toISOString() ?? null,
+        disabled_at: disabledAt?.toISOString() ?? null,
       }))
       const rows = shown.map((row) => ({
         ENDPOINT: row.endpoint_id,
         URL: row.url,
         EVENTS: row.events.join(','),
         'FAILING SINCE': row.failing_since,
+        'DISABLED AT': row.disabled_at,
       }))
       print(command, shown, () => table(rows, 'No endpoints.'))
     },
@@ -99,11 +103,25 @@ function addRemoveCommand(webhook: Command): void {
     })
 }
 
+function addEnableCommand(webhook: Command): void {
+  const command = subcommand(webhook, 'enable', 'send again to an endpoint whose receiver answered 410')
+    .argument('<endpoint-id>')
+    .action(async (endpointId: string, { app }: AppOption) => {
+      const enabled = await withAudit(
+        { appId: app, what: 'webhook.enable', target: endpointId },
+        (db) => enableEndpoint(db, app, endpointId),
+        (found) => ({ outcome: found === false ? 'refused' : found === 'unchanged' ? 'unchanged' : 'done' }),
+      )
+      if (enabled === false) throw unknown(app, endpointId)
+      print(command, { endpoint_id: endpointId }, () => `Enabled ${endpointId}`)
+    })
+}
+
 function addRotateCommand(webhook: Command): void {
   const command = subcommand(
     webhook,
     'rotate',
-    'replace the secret of an endpoint; every attempt from now on is signed with the new one, which is shown only here',
+    'replace the secret of an endpoint, which is shown only here; for 24 hours, attempts are signed with the old one as well',
   )
     .argument('<endpoint-id>')
     .action(async (endpointId: string, { app }: AppOption) => {

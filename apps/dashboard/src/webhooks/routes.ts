@@ -2,6 +2,7 @@ import { html } from '@sluice/html'
 import {
   addEndpoint,
   EndpointRefused,
+  enableEndpoint,
   enqueueTest,
   listDeliveries,
   listEndpoints,
@@ -67,6 +68,14 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/webhooks/remove', { config: remove }, async (request, reply) => {
     // If the form is sent twice, the endpoint is already removed, which is no error.
     request.auditChange = await removeEndpoint(db, visitedApp(request).appId, endpointField(request) ?? '')
+    return reply.redirect(pageOf(request), 303)
+  })
+
+  const enable = { audit: { what: 'webhook.enable', target: endpointField } } as const
+  dashboard.post('/apps/:appId/webhooks/enable', { config: enable }, async (request, reply) => {
+    const enabled = await enableEndpoint(db, visitedApp(request).appId, endpointField(request) ?? '')
+    if (enabled === false) throw new PageNotFound()
+    request.auditChange = enabled === true
     return reply.redirect(pageOf(request), 303)
   })
 

@@ -29,12 +29,13 @@ export function endpointSections(
 function endpointList(request: FastifyRequest, endpoints: readonly WebhookEndpoint[]): Html {
   const { appId } = visitedApp(request)
   const page = `/apps/${appId}/webhooks`
-  const row = ({ endpointId, url, events, createdAt, failingSince }: WebhookEndpoint) => html`<tr>
+  const row = ({ endpointId, url, events, createdAt, failingSince, disabledAt }: WebhookEndpoint) => html`<tr>
     <th scope="row" class="wrap"><code>${url}</code></th>
     <td>${events.length === webhookEvents.length ? 'all events' : html`<ul class="plain">${events.map((event) => html`<li>${event}</li>`)}</ul>`}</td>
-    <td>${failingSince === null ? html`<span class="mark good">active</span>` : html`<span class="mark bad">failing</span> since ${time(failingSince)}`}</td>
+    <td>${disabledAt !== null ? html`<span class="mark bad">disabled</span> since ${time(disabledAt)}: the receiver wants nothing more` : failingSince === null ? html`<span class="mark good">active</span>` : html`<span class="mark bad">failing</span> since ${time(failingSince)}`}</td>
     <td>${time(createdAt, 'day')}</td>
     <td><div class="actions">
+      ${disabledAt !== null && enableForm(request, endpointId, url)}
       <form method="post" action="${page}/test">
         ${formTokenField(request)}
         <input type="hidden" name="endpoint" value="${endpointId}">
@@ -51,6 +52,14 @@ function endpointList(request: FastifyRequest, endpoints: readonly WebhookEndpoi
       <tbody>${endpoints.map(row)}</tbody>
     </table></div>
   </section>`
+}
+
+function enableForm(request: FastifyRequest, endpointId: string, url: string): Html {
+  return html`<form method="post" action="/apps/${visitedApp(request).appId}/webhooks/enable">
+    ${formTokenField(request)}
+    <input type="hidden" name="endpoint" value="${endpointId}">
+    <button class="quiet" aria-label="Enable ${url}">Enable</button>
+  </form>`
 }
 
 function additionForm(request: FastifyRequest, refused: RefusedEndpoint | undefined): Html {
@@ -93,7 +102,8 @@ export function confirm(request: FastifyRequest, action: 'remove' | 'rotate', en
       button: html`<button class="danger">Remove the endpoint</button>`,
     },
     rotate: {
-      consequence: 'has to know the new secret at once: every request from now on is signed with it.',
+      consequence:
+        'gets a new secret, which is shown next. For 24 hours, requests are signed with the old secret as well.',
       button: html`<button class="danger">Replace the secret</button>`,
     },
   }[action]

@@ -6,8 +6,11 @@ create table webhook_endpoints (
   url text not null,
   events text[] not null,
   encrypted_secret bytea not null,
+  previous_secret bytea,
+  rotated_at timestamptz,
   created_at timestamptz not null default now(),
   failing_since timestamptz,
+  disabled_at timestamptz,
   removed_at timestamptz,
   primary key (app_id, endpoint_id)
 );
