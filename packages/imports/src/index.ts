@@ -44,4 +44,4 @@ export {
   shortestText,
 } from './view/all-imports.ts'
 export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
-export { findAppOfImport, listImports, pageOfImports, showImport } from './view/view.ts'
+export { findAppOfImport, type ImportSummary, pageOfImports, showImport, showImports } from './view/view.ts'

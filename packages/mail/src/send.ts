@@ -50,6 +50,8 @@ export function openMailer(
       // The time limit starts before the claim, because the lease starts in Postgres and the answer to the claim may be
       // late.
       const deadline = AbortSignal.timeout(limitMs)
+      const overdue = await failOverdue(db, id)
+      if (overdue !== undefined) return { outcome: 'failed', error: overdue.last_error, attempt: overdue.attempt }
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
       if (mail === undefined) return { outcome: 'not due' }
       try {
@@ -85,12 +87,6 @@ function unsubscribeUrlOf(
   return dashboardUrl === undefined ? undefined : `${dashboardUrl}/unsubscribe/${appId}/${key}`
 }
 
-/** The error of a mail whose process died in each attempt. */
-const interrupted = 'the processes that sent the mail ended during each attempt'
-
-/** Condition on `mails`: an attempt has begun since the mail was to fail, so its process has died. */
-const isGivenUp = sql`(attempt > 0 and created_at < now() - make_interval(days => ${longestWaitDays}, hours => 2))`
-
 /** Seconds until the next attempt if this one ends with its process: the lease, or longer after further attempts. */
 const afterDeathSeconds = sql`greatest(${leaseMs / 1000}, least(5 * power(2, least(attempt, 20)), ${longestRetrySeconds / 1.25}))`
 
@@ -100,23 +96,37 @@ const isWanted = sql`exists (
 )`
 
 /**
+ * Marks a due mail as failed if its time ended during an attempt whose process died, or while no process ran. Returns
+ * the failed mail's last error and number of attempts.
+ */
+async function failOverdue(db: Database, id: MailId): Promise<{ last_error: string; attempt: number } | undefined> {
+  return await update(db, id)
+    .set({
+      state: 'failed',
+      failed_at: sql<Date>`now()`,
+      last_error: sql<string>`coalesce(last_error, 'the process that sent the mail ended during each attempt')`,
+    })
+    .where('state', '=', 'waiting')
+    .where('attempt', '>', 0)
+    .where(isAttemptDue)
+    .where(sql<boolean>`created_at < now() - make_interval(days => ${longestWaitDays}, hours => 2)`)
+    .returning([sql<string>`last_error`.as('last_error'), 'attempt'])
+    .executeTakeFirst()
+}
+
+/**
  * Claims a mail for one attempt, and counts it in its app's hour. Returns undefined if the mail is not due, or if the
  * app has sent `mailsPerHour` mails in this hour. If the process dies during the attempt, the mail is due again when
  * the lease ends. Drops the mail if its recipient was removed or has ended the mails since the event.
  */
 async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: number): Promise<ClaimedMail | undefined> {
   const { rows } = await sql<ClaimedMail>`
-    with given_up as (
-      update mails set state = 'failed', failed_at = now(), last_error = ${interrupted}
-      where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and ${isGivenUp}
-    ), dropped as (
+    with dropped as (
       delete from mails
       where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and not ${isWanted}
-        and not ${isGivenUp}
     ), due as (
       select app_id from mails
       where app_id = ${appId} and mail_id = ${mailId} and state = 'waiting' and ${isAttemptDue} and ${isWanted}
-        and not ${isGivenUp}
       for update
     ), counted as (
       insert into mail_counts (app_id, began_at, mails, most) select app_id, now(), 1, ${mailsPerHour}::integer from due

@@ -102,6 +102,26 @@ describe('the list of imports', () => {
     expect([...idsOf(first), ...idsOf(second)]).toEqual(before)
   })
 
+  test('ends a page before its types and warnings are megabytes, and leads through all imports all the same', async () => {
+    const other = await openApp(api)
+    const newest = (await insertImports(other, 12)).reverse()
+    const names = Array.from({ length: 20_000 }, (_, index) => [`column-${(index * 7919) % 1_000_003}`, 'string'])
+    await api.database.db
+      .updateTable('imports')
+      .set({ types: JSON.stringify(Object.fromEntries(names)) })
+      .where('app_id', '=', other.appId)
+      .execute()
+    const found: string[] = []
+    for (let query: string | undefined = '?limit=100'; query !== undefined; ) {
+      const answer: Answer = await send(api, other, path + query, undefined, { method: 'GET' })
+      expect(JSON.stringify(answer.body).length).toBeLessThan(4 * 2 ** 20)
+      found.push(...idsOf(answer))
+      const { next_cursor: cursor } = page(answer)
+      query = cursor === null ? undefined : `?limit=100&cursor=${cursor}`
+    }
+    expect(found).toEqual(newest)
+  })
+
   test('refuses invalid parameters and names each of them', async () => {
     const answer = await get('?state=x&source=x&limit=x&cursor=x')
     expect([answer.status, answer.headers.link]).toEqual([400, undefined])

@@ -39,6 +39,24 @@ describe('an import’s page', () => {
     expect(await stored.text()).toContain('SERVICE_ERRORS,user_id,age,plan\n')
   })
 
+  test('shows the first of many warnings and columns, and says how many more there are', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(fixtureOf(dashboard), appId, file)
+    const warning = { key: 'zip', type: 'int', message: '1 of 1 values begin with 0', examples: ['007'] }
+    await dashboard.db
+      .updateTable('imports')
+      .set({
+        warnings: JSON.stringify(Array.from({ length: 1_500 }, () => warning)),
+        columns: JSON.stringify(Array.from({ length: 50_000 }, (_, index) => `c${index}`)),
+      })
+      .where('import_id', '=', view.import_id)
+      .execute()
+    const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
+    expect(text).toContain('… and 1,480 more.')
+    expect(text).toContain('… and 49,500 more.')
+    expect(text.length).toBeLessThan(200_000)
+  })
+
   test('shows the rows with errors of the committed batches while the import runs', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
     const fixture = fixtureOf(dashboard, { BATCH_ROWS: '1' })

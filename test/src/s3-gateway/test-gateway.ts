@@ -7,7 +7,7 @@ import { type MaintenanceContext, pathOf } from '@sluice/bucket-uploads'
 import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
 import type { Database } from '@sluice/database'
-import { listImports } from '@sluice/imports'
+import { pageOfImports } from '@sluice/imports'
 import type { AppLimiter } from '@sluice/rate-limits'
 import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
@@ -111,7 +111,7 @@ export async function openTestGateway(
       return getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key }), { expiresIn })
     },
     send: ({ accessKeyId, secretAccessKey }, request) => send(url, { accessKeyId, secretAccessKey, ...request }),
-    importsOf: ({ appId }) => listImports(db, undefined, appId, 100),
+    importsOf: async ({ appId }) => (await pageOfImports(db, undefined, appId, { limit: 100 })).imports,
     async close() {
       for (const client of clients) client.destroy()
       server.http.close()

@@ -1,6 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import type { ImportSource, ImportState, ImportView } from '@sluice/client'
-import { type FilterTexts, findImports, parseImportFilter } from '@sluice/imports'
+import { type FilterTexts, findImports, parseImportFilter, showImports } from '@sluice/imports'
 import { type Command, Option } from 'commander'
 import { openClient } from '../api-client.ts'
 import { Failure } from '../failure.ts'
@@ -41,7 +41,7 @@ export function addImportListCommand(program: Command): void {
 
 /** An import in the list. In a client's list, `appId` is absent, because the token stands for one app. */
 interface Listed {
-  appId?: number
+  appId?: number | undefined
   view: ImportView
 }
 
@@ -50,11 +50,13 @@ async function listAsOperator({ app, all, token: _, api: __, ...texts }: ListOpt
   const filter = parseImportFilter(texts)
   if ('invalid' in filter) throw new Failure(`--${filter.invalid} is not valid`, 2)
   const links = await linkBase()
-  const { imports } = await withDatabase(async (db) => {
+  return await withDatabase(async (db) => {
     if (app !== undefined) await requireApp(db, app)
-    return await findImports(db, links, { ...filter, appId: app }, { limit: listLimit })
+    const { imports } = await findImports(db, links, { ...filter, appId: app }, { limit: listLimit })
+    const appOf = new Map(imports.map(({ appId, view }) => [view.import_id, appId]))
+    const views = await showImports(db, links, [...appOf.keys()])
+    return views.map((view) => ({ appId: appOf.get(view.import_id), view }))
   })
-  return imports
 }
 
 async function listAsClient({ token, api, state, source, ...others }: ListOptions): Promise<Listed[]> {

@@ -1,6 +1,6 @@
 import type { ImportView } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
-import type { ListedImport } from '@sluice/imports'
+import type { ImportSummary, ListedImport } from '@sluice/imports'
 
 const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | 'good' | 'bad' | 'warn' | 'busy' }>> = {
   awaiting_upload: { words: 'Waiting for its file', tone: '' },
@@ -13,7 +13,7 @@ const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | '
 }
 
 /** Renders an import's state in words. The colour carries no further information. */
-export function stateMark({ state, dry_run: isDryRun }: ImportView): Html {
+export function stateMark({ state, dry_run: isDryRun }: ImportSummary): Html {
   const { words, tone } = states[state]
   return html`<span class="mark ${tone}">${words}</span>${isDryRun && html` <span class="mark">Dry run</span>`}`
 }
@@ -31,7 +31,7 @@ const sources: Readonly<Record<ImportView['source'], string>> = {
 }
 
 /** Returns the name of the route by which an import's file arrived. */
-export function sourceName({ source }: ImportView): string {
+export function sourceName({ source }: ImportSummary): string {
   return sources[source]
 }
 

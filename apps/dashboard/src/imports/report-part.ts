@@ -6,6 +6,10 @@ import { type Snapshot, shownErrorRows } from './snapshot.ts'
 /** Maximum number of columns of the error file that the page shows. */
 const shownColumns = 30
 
+/** Maximum number of warnings and of columns with their types that the page shows. A header may have 50,000 columns. */
+const shownWarnings = 20
+const shownTypes = 500
+
 /** Maximum number of characters of a value that the page shows. */
 const shownCharacters = 120
 
@@ -51,8 +55,13 @@ function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Ht
   return html`<section aria-labelledby="warnings">
     <h2 id="warnings">Warnings</h2>
     <p>Types that were inferred from the first rows may be wrong. ${advice}</p>
-    ${warnings.map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}. For example: ${examples.join(', ')}.</p>`)}
+    ${warnings.slice(0, shownWarnings).map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}. For example: ${examples.join(', ')}.</p>`)}
+    ${warnings.length > shownWarnings && furtherOnes(warnings.length - shownWarnings)}
   </section>`
+}
+
+function furtherOnes(number: number): Html {
+  return html`<p class="hint">… and ${count(number)} more. The API’s status of this import has all of them.</p>`
 }
 
 /** Renders a notice about the rows that the error file omits. */
@@ -93,12 +102,14 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
 }
 
 function columnTable({ view, columns }: ImportDetails): Html {
+  const names = columns ?? []
   return html`<section aria-labelledby="columns">
     <h2 id="columns">Columns</h2>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="columns"><table>
       <thead><tr><th scope="col">Column</th><th scope="col">Type</th></tr></thead>
-      <tbody>${(columns ?? []).map((name) => html`<tr><th scope="row" class="wrap">${cut(name)}</th><td>${typeOf(name, view.types)}</td></tr>`)}</tbody>
+      <tbody>${names.slice(0, shownTypes).map((name) => html`<tr><th scope="row" class="wrap">${cut(name)}</th><td>${typeOf(name, view.types)}</td></tr>`)}</tbody>
     </table></div>
+    ${names.length > shownTypes && furtherOnes(names.length - shownTypes)}
   </section>`
 }
 

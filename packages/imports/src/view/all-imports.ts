@@ -1,4 +1,4 @@
-import { type ImportSource, type ImportState, type ImportView, importSources, isImportState } from '@sluice/contract'
+import { type ImportSource, type ImportState, importSources, isImportState } from '@sluice/contract'
 import {
   type Database,
   followsPosition,
@@ -10,7 +10,7 @@ import {
   sql,
 } from '@sluice/database'
 import { isImportId } from '../context.ts'
-import { selectImports, toView } from './view.ts'
+import { type ImportSummary, selectSummaries, toSummary } from './view.ts'
 
 /** Which imports of all apps to list. Each filter that is set narrows the list, and has an index. */
 export interface ImportFilter {
@@ -28,7 +28,7 @@ export interface ImportFilter {
 export interface FoundImport {
   appId: number
   appName: string
-  view: ImportView
+  view: ImportSummary
 }
 
 /** A page of imports, newest request first. */
@@ -130,7 +130,7 @@ function textCondition(text: string): RawBuilder<unknown> {
 
 async function readImports(db: Database, apiUrl: string | undefined, places: readonly Place[]): Promise<FoundImport[]> {
   const ids = places.map((place) => place.import_id)
-  const rows = await selectImports(db)
+  const rows = await selectSummaries(db)
     .innerJoin('apps', 'apps.app_id', 'imports.app_id')
     .select(['imports.app_id', 'apps.name', 'imports.file_name'])
     .where(sql<boolean>`import_id = any(${ids}::uuid[])`)
@@ -139,7 +139,7 @@ async function readImports(db: Database, apiUrl: string | undefined, places: rea
   return ids.flatMap((id) => {
     const row = found.get(id)
     if (row === undefined) return []
-    return [{ appId: row.app_id, appName: row.name, view: toView(row, apiUrl) }]
+    return [{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl) }]
   })
 }
 

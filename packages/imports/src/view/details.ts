@@ -2,7 +2,7 @@ import type { ImportView } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
-import { selectImports, toView, type ViewRow } from './view.ts'
+import { type ImportSummary, selectImports, selectSummaries, toSummary, toView, type ViewRow } from './view.ts'
 
 /** Why an unfinished import does not run. */
 export type Wait =
@@ -100,7 +100,7 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
 
 /** An import in a list. */
 export interface ListedImport {
-  view: ImportView
+  view: ImportSummary
   /** Number in the app's import order. The next page begins below the last listed number. */
   sequenceNumber: number
   /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
@@ -119,7 +119,7 @@ export async function listImportsBefore(
   appId: number,
   { before, limit }: { before?: number; limit: number },
 ): Promise<ListedImport[]> {
-  const rows = await selectImports(db)
+  const rows = await selectSummaries(db)
     .select('sequence_number')
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .where('app_id', '=', appId)
@@ -129,7 +129,7 @@ export async function listImportsBefore(
     .execute()
   const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, appId) : new Map()
   return rows.map((row) => ({
-    view: toView(row, apiUrl),
+    view: toSummary(row, apiUrl),
     sequenceNumber: row.sequence_number,
     place: places.get(row.import_id) ?? null,
     tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),

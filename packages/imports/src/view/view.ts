@@ -31,33 +31,39 @@ export async function findAppOfImport(db: Database, importId: string): Promise<n
   return found?.app_id
 }
 
-/** Lists at most `limit` of an app's imports, newest request first. */
-export async function listImports(
+/** Looks up imports as {@link showImport} does. Returns the views in the order of the IDs. */
+export async function showImports(
   db: Database,
   apiUrl: string | undefined,
-  appId: number,
-  limit: number,
+  importIds: readonly string[],
 ): Promise<ImportView[]> {
-  const rows = await selectImports(db)
-    .where('app_id', '=', appId)
-    .orderBy('sequence_number', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => toView(row, apiUrl))
+  if (importIds.length === 0) return []
+  const rows = await selectImports(db).where('import_id', 'in', importIds).execute()
+  const found = new Map(rows.map((row) => [row.import_id, row]))
+  return importIds.flatMap((id) => found.get(id) ?? []).map((row) => toView(row, apiUrl))
 }
 
 /**
+ * Maximum number of bytes of types and warnings in a page, about. For 100 imports with 50,000 columns each, they would
+ * be 42 MB. One import may exceed the limit.
+ */
+const pageBytes = 2 ** 20
+
+/**
  * Returns a page of an app's imports, newest request first, and the cursor of the next page; null if there is none.
- * Imports that are added later do not move the following pages.
+ * Imports that are added later do not move the following pages. A page has fewer imports if their views are large.
  */
 export async function pageOfImports(
   db: Database,
-  apiUrl: string,
+  apiUrl: string | undefined,
   appId: number,
   { state, source, limit, before }: ImportListRequest,
 ): Promise<{ imports: ImportView[]; nextCursor: string | null }> {
-  const rows = await selectImports(db)
-    .select('sequence_number')
+  const found = await db
+    .selectFrom('imports')
+    .select(['import_id', 'sequence_number'])
+    // The stored size is known without reading the values. Compression makes them about eight times smaller.
+    .select(sql<number>`8 * (pg_column_size(types) + pg_column_size(warnings))`.as('bytes'))
     .where('app_id', '=', appId)
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'queued'))
     .$if(source !== undefined, (query) => query.where('source', '=', source ?? 'v3'))
@@ -65,19 +71,33 @@ export async function pageOfImports(
     .orderBy('sequence_number', 'desc')
     .limit(limit + 1)
     .execute()
-  const page = rows.slice(0, limit)
+  let bytes = 0
+  const page = found.slice(0, limit).filter((row, index) => {
+    bytes += row.bytes
+    return index === 0 || bytes <= pageBytes
+  })
   const last = page.at(-1)
+  const isCut = last !== undefined && found.length > page.length
   return {
-    imports: page.map((row) => toView(row, apiUrl)),
-    nextCursor: rows.length > limit && last !== undefined ? importCursor(last.sequence_number) : null,
+    imports: await showImports(
+      db,
+      apiUrl,
+      page.map((row) => row.import_id),
+    ),
+    nextCursor: isCut ? importCursor(last.sequence_number) : null,
   }
 }
 
 /** Selects the columns of a {@link ViewRow} from all imports. */
 export function selectImports(db: Database) {
+  return selectSummaries(db).select(['types', 'warnings'])
+}
+
+/** Selects the columns of a {@link SummaryRow} from all imports. Their size does not depend on the file. */
+export function selectSummaries(db: Database) {
   return db
     .selectFrom('imports')
-    .select(['import_id', 'state', 'source', 'file_name', 'dry_run', 'types', 'warnings', 'error'])
+    .select(['import_id', 'state', 'source', 'file_name', 'dry_run', 'error'])
     .select([
       'retry_of',
       'rows_total',
@@ -95,9 +115,17 @@ export function selectImports(db: Database) {
 }
 
 export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
+type SummaryRow = Awaited<ReturnType<ReturnType<typeof selectSummaries>['execute']>>[number]
+
+/** An import as lists for people show it. */
+export type ImportSummary = Omit<ImportView, 'types' | 'warnings'>
 
 /** Returns an import's row as the API shows it. Links to error files begin with `apiUrl`. */
 export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
+  return { ...toSummary(row, apiUrl), types: row.types, warnings: row.warnings }
+}
+
+export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSummary {
   const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
   return {
     import_id: row.import_id,
@@ -114,8 +142,6 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     error: row.error,
     error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
     ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
-    types: row.types,
-    warnings: row.warnings,
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeStart, encodingOfMark, encodings } from './encodings.ts'
@@ -82,6 +83,21 @@ describe('the check for UTF-8', () => {
         const cut = at % (all.length + 1)
         expect(check([all.subarray(0, cut), all.subarray(cut)])).toBeUndefined()
       }),
+    )
+  })
+
+  test('takes the same lines for UTF-8 as a decoder', () => {
+    const byte = fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(0xe0, 0xed, 0xf0, 0xf4, 0xc3, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf),
+    )
+    fc.assert(
+      fc.property(fc.array(byte, { maxLength: 12 }), fc.nat(12), (line, cut) => {
+        fc.pre(!line.some((each) => each === 0 || each === 0x0a || each === 0x0d))
+        const all = Uint8Array.from(line)
+        expect(check([all.subarray(0, cut), all.subarray(cut)]) === undefined).toBe(isUtf8(all))
+      }),
+      { numRuns: 2_000 },
     )
   })
 

@@ -100,15 +100,3 @@ function decodeWithoutEnds(bytes: Uint8Array, encoding: Encoding): string | unde
   const end = bytes.lastIndexOf(0x0a)
   return decodeStrictly(end === -1 ? bytes : bytes.subarray(0, end), encoding)
 }
-
-/** Returns the lines of bytes in an encoding that extends ASCII. CR and LF both end a line. */
-export function linesOf(bytes: Uint8Array): Uint8Array[] {
-  const lines: Uint8Array[] = []
-  let start = 0
-  for (let at = 0; at <= bytes.length; at++) {
-    if (at < bytes.length && bytes[at] !== 0x0a && bytes[at] !== 0x0d) continue
-    if (at > start) lines.push(bytes.subarray(start, at))
-    start = at + 1
-  }
-  return lines
-}

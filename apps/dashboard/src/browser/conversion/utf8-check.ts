@@ -1,10 +1,7 @@
-import { linesOf, utf16Of } from './guess-encoding.ts'
+import { utf16Of } from './guess-encoding.ts'
 
 /** Number of bytes of lines that are kept, for a guess of the encoding and for examples. */
 const sampleBytes = 65_536
-
-/** A longer line is checked in parts, bytes. */
-const longestLine = 2 ** 20
 
 /** Number of lines in UTF-8 that are kept as examples. */
 const utf8Examples = 2
@@ -21,13 +18,14 @@ export interface OtherText {
 
 /**
  * Checks a file for UTF-8, which an import can read unchanged. Only the start is searched for UTF-16. If a value
- * contains NUL, the import reports it.
+ * contains NUL, the import reports it. Works byte by byte: an object for each line of a large file costs a tab 50 MB.
  */
 export class Utf8Check {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   readonly #utf8 = new Sample(utf8Examples)
   readonly #others = new Sample(Number.POSITIVE_INFINITY)
-  #rest: Uint8Array = new Uint8Array(0)
+  #line = new LineOfBytes()
+  /** The beginning of the line that the preceding chunk cut. */
+  #cutLine: Uint8Array = new Uint8Array(0)
   /** The start of the file if it is UTF-16; undefined before the first bytes. */
   #utf16: Uint8Array | false | undefined
 
@@ -37,38 +35,74 @@ export class Utf8Check {
       this.#utf16 = utf16Of(chunk.subarray(0, sampleBytes)) !== undefined && chunk.slice(0, sampleBytes)
     }
     if (this.#utf16) return false
-    const bytes = joined(this.#rest, chunk)
-    const end = endOfLines(bytes)
-    this.#check(bytes.subarray(0, end))
-    this.#rest = bytes.slice(end)
+    let start = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0
+      if (byte === 0x0a || byte === 0x0d) {
+        this.#endLine(chunk, start, at)
+        start = at + 1
+      } else if (byte >= 0x80 || this.#line.isWithinCharacter) this.#line.push(byte)
+    }
+    if (this.#cutLine.length < sampleBytes) this.#cutLine = joined(this.#cutLine, chunk.slice(start))
     return true
   }
 
   /** Ends the bytes. Returns undefined if all of them are UTF-8. */
   end(): OtherText | undefined {
     if (this.#utf16) return { lines: this.#utf16, examples: this.#utf16, isMostlyUtf8: false }
-    this.#check(this.#rest)
+    this.#endLine(new Uint8Array(0), 0, 0)
     if (this.#others.count === 0) return undefined
     const lines = this.#others.bytes()
     const examples = joined(this.#utf8.bytes(), lines)
     return { lines, examples, isMostlyUtf8: this.#utf8.count > this.#others.count }
   }
 
-  #check(bytes: Uint8Array): void {
-    for (const line of linesOf(bytes)) {
-      if (line.every((byte) => byte < 0x80)) continue
-      const sample = this.#isUtf8(line) ? this.#utf8 : this.#others
-      sample.add(line)
+  #endLine(chunk: Uint8Array, start: number, end: number): void {
+    if (this.#line.isAscii) {
+      if (this.#cutLine.length > 0) this.#cutLine = new Uint8Array(0)
+      return
     }
+    const sample = this.#line.isUtf8 ? this.#utf8 : this.#others
+    sample.add(() => joined(this.#cutLine, chunk.subarray(start, end)))
+    this.#line = new LineOfBytes()
+    this.#cutLine = new Uint8Array(0)
+  }
+}
+
+/** The bytes of a line, compared with UTF-8: no overlong characters, no surrogates, nothing beyond U+10FFFF. */
+class LineOfBytes {
+  isAscii = true
+  #isValid = true
+  /** Number of bytes that the current character still needs, and the range of the next one. */
+  #left = 0
+  #low = 0x80
+  #high = 0xbf
+
+  get isWithinCharacter(): boolean {
+    return this.#left > 0
   }
 
-  #isUtf8(bytes: Uint8Array): boolean {
-    try {
-      this.#decoder.decode(bytes)
-      return true
-    } catch {
-      return false
-    }
+  get isUtf8(): boolean {
+    return this.#isValid && this.#left === 0
+  }
+
+  push(byte: number): void {
+    this.isAscii = false
+    if (this.#left > 0) {
+      if (byte < this.#low || byte > this.#high) this.#isValid = false
+      this.#left--
+      this.#low = 0x80
+      this.#high = 0xbf
+    } else if (byte < 0xc2 || byte > 0xf4) this.#isValid = false
+    else if (byte < 0xe0) this.#left = 1
+    else if (byte < 0xf0) this.#begin(2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf)
+    else this.#begin(3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf)
+  }
+
+  #begin(left: number, low: number, high: number): void {
+    this.#left = left
+    this.#low = low
+    this.#high = high
   }
 }
 
@@ -83,9 +117,10 @@ class Sample {
     this.#most = most
   }
 
-  add(line: Uint8Array): void {
+  add(bytesOf: () => Uint8Array): void {
     if (this.count++ >= this.#most || this.#room <= 0) return
-    this.#kept.push(line.slice(0, this.#room))
+    const line = bytesOf().slice(0, this.#room)
+    this.#kept.push(line)
     this.#room -= line.length + 1
   }
 
@@ -93,17 +128,6 @@ class Sample {
   bytes(): Uint8Array {
     return this.#kept.reduce((all, line) => joined(all, joined(line, Uint8Array.of(0x0a))), new Uint8Array(0))
   }
-}
-
-/**
- * Returns the end of the last whole line, or of the last whole character if the line is too long to wait for its end.
- */
-function endOfLines(bytes: Uint8Array): number {
-  const end = Math.max(bytes.lastIndexOf(0x0a), bytes.lastIndexOf(0x0d)) + 1
-  if (end > 0 || bytes.length < longestLine) return end
-  let at = bytes.length - 1
-  while (at > 0 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
-  return at
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {

@@ -48,6 +48,7 @@ export const importListPath: PathItem = {
     description: [
       'Extension of Sluice. The imports of all upload routes, newest request first. If there is a next page, `next_cursor` and the',
       'header `Link` lead to it. Imports that are added meanwhile do not move the following pages.',
+      'A page has fewer imports than `limit` if they have many columns.',
     ].join('\n'),
     'x-sluice-extension': true,
     security: [{ token: [] }],
