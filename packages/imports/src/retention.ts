@@ -29,6 +29,7 @@ export async function removeOldFiles(context: ImportContext): Promise<number> {
     const due: DueImport[] = await dueImports(context, after)
     for (const { app_id: appId, import_id: importId } of due) {
       if (context.shutdown?.aborted) return removed
+      if (await isShared(context, { appId, importId })) continue
       removed += await removeFiles(context, { appId, importId })
     }
     after = due.at(-1)
@@ -76,17 +77,19 @@ export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutd
 
 /**
  * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files
- * of unfinished imports are removed when these end. Safe to repeat, and to run in several processes.
+ * of unfinished imports, which may be shared, are removed when these end. Safe to repeat, and to run in several processes.
  *
  * Returns the number of imports and of sweeps (`file/file-sweeps.ts`) whose files could not be removed. The next run
  * tries them again. Throws when the process shuts down.
  */
 export async function removeFilesOfApp(context: FilesContext, appId: number): Promise<number> {
   let failures = await sweepFilesOfApp(context, appId)
-  // A late upload may still queue an expired import of v3, which then ends as any other import.
+  // A late upload may still queue an expired import of v3, which then ends as any other import. Retries precede the
+  // imports whose files they share.
   const ended = await context.db
     .selectFrom('imports')
     .select('import_id')
+    .orderBy('sequence_number', 'desc')
     .where('app_id', '=', appId)
     .where('files_removed_at', 'is', null)
     .where(({ eb, and, or, not }) =>
@@ -99,9 +102,24 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
     .execute()
   for (const { import_id: importId } of ended) {
     context.shutdown?.throwIfAborted()
+    if (await isShared(context, { appId, importId })) continue
     failures += 1 - (await removeFiles(context, { appId, importId }))
   }
   return failures
+}
+
+/**
+ * Returns whether a retry still needs the file of an import. The prefix of a retry itself has only error files. If a
+ * retry begins during the removal, it fails because its file is gone.
+ */
+async function isShared({ db }: FilesContext, { appId, importId }: ImportId): Promise<boolean> {
+  const { rows } = await sql`
+    select from imports i join imports r on r.app_id = i.app_id and r.object_key = i.object_key
+    where i.app_id = ${appId} and i.import_id = ${importId} and i.retry_of is null and r.retry_of is not null
+      and r.files_removed_at is null
+    limit 1
+  `.execute(db)
+  return rows.length > 0
 }
 
 /** Maximum number of imports whose names and warnings one statement removes. */

@@ -1,7 +1,6 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
-  CopyObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -72,12 +71,6 @@ export interface Storage {
    * signal ends the call with an AbortError.
    */
   writeStream(key: string, content: AsyncIterable<Buffer>, contentType: string, options?: WriteOptions): Promise<void>
-  /**
-   * Copies an object of at most 5 GB within storage.
-   *
-   * Throws {@link ObjectGone} if there is no such object, and {@link ObjectReplaced} if its ETag is not `etag`.
-   */
-  copy(key: string, etag: string, target: string): Promise<void>
   /** Removes every object whose key begins with `prefix`, and the parts of uploads that were never completed. */
   removeAll(prefix: string): Promise<void>
   /** Rejects within 5 s if the bucket cannot be reached. */
@@ -92,7 +85,6 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
   const bucket = settings.S3_BUCKET
   const client = connect(settings, settings.S3_ENDPOINT, limits, stop)
   const uploads = connect(settings, settings.S3_ENDPOINT, { ...limits, socketTimeoutMs: maxSenderPauseMs }, stop)
-  const copies = connect(settings, settings.S3_ENDPOINT, copyLimits, stop)
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, limits)
 
   return {
@@ -170,18 +162,6 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
       }
     },
 
-    async copy(key, etag, target) {
-      const source = { CopySource: encodeURIComponent(`${bucket}/${key}`), CopySourceIfMatch: etag }
-      try {
-        await copies.send(new CopyObjectCommand({ Bucket: bucket, Key: target, ...source }))
-      } catch (error) {
-        if (statusOf(error) === 404) throw new ObjectGone(key)
-        if (statusOf(error) === 412) throw new ObjectReplaced(key)
-        if (statusOf(error) === 507) throw new StorageFull(target)
-        throw error
-      }
-    },
-
     async removeAll(prefix) {
       for (;;) {
         const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }))
@@ -213,7 +193,6 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal): Stor
     close() {
       client.destroy()
       uploads.destroy()
-      copies.destroy()
       publicClient.destroy()
     },
   }
@@ -228,9 +207,6 @@ const responseTimeoutMs = 20_000
 const maxSenderPauseMs = 15 * 60_000
 
 const limits = { requestTimeoutMs: responseTimeoutMs, socketTimeoutMs: 60_000 }
-
-/** Limits for copies. They are longer, because storage answers only after it has copied all bytes. */
-const copyLimits = { requestTimeoutMs: 5 * 60_000, socketTimeoutMs: 5 * 60_000 }
 
 /** The health check must answer sooner than a request times out. */
 const checkTimeoutMs = 5_000

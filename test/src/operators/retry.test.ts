@@ -2,16 +2,15 @@ import { sql } from '@sluice/database'
 import {
   cancelImport,
   RetryRefused,
+  removeFilesOfApp,
   removeOldFiles,
   reportCancelled,
   retryImport,
   runImport,
   showImport,
-  sweepFiles,
 } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { beforeEach, expect, test } from 'vitest'
-import { losingCommitAfter } from '../database/lost-commit.ts'
 import {
   claim,
   type ImportFixture,
@@ -67,7 +66,6 @@ test('a failed import is retried with its options', async () => {
   expect(await run(importId)).toMatchObject({ state: 'failed', dry_run: true })
   const retryId = await retry(importId)
   expect(await run(retryId)).toMatchObject({ state: 'failed', dry_run: true, retry_of: importId })
-  // The retry of a retry has a file of its own, too.
   expect(await run(await retry(retryId))).toMatchObject({ retry_of: retryId, error: expect.stringContaining('$a') })
 })
 
@@ -80,14 +78,44 @@ test('a retry keeps the declared types and the clear marker', async () => {
   expect(await profilesOf(fixture, appId)).toEqual({ alice: { zip: '007' }, bob: {} })
 })
 
-test('the retry has a file of its own: it runs after the files of the first import are removed', async () => {
+test('both imports share the file: nothing is written, and it stays until the retry needs it no longer', async () => {
+  const { db } = fixture.context
   const importId = await cancelled()
   const retryId = await retry(importId)
-  await sql`update imports set finished_at = now() - interval '99 days' where import_id = ${importId}`.execute(
-    fixture.context.db,
-  )
-  expect(await removeOldFiles(fixture.context)).toBe(1)
+  const stored = `apps/${appId}/imports/${importId}/upload`
+  expect(await fixture.storage.stat(`apps/${appId}/imports/${retryId}/upload`)).toBeUndefined()
+  const endLongAgo = (id: string) =>
+    sql`update imports set finished_at = now() - interval '99 days' where import_id = ${id}`.execute(db)
+  await endLongAgo(importId)
+  expect(await removeOldFiles(fixture.context)).toBe(0)
   expect(await run(retryId)).toMatchObject({ state: 'completed', rows_applied: 2 })
+  expect(await removeOldFiles(fixture.context)).toBe(0)
+  expect(await fixture.storage.stat(stored)).toBeDefined()
+  await endLongAgo(retryId)
+  while ((await removeOldFiles(fixture.context)) > 0);
+  expect(await fixture.storage.stat(stored)).toBeUndefined()
+})
+
+test('a file that is shared by imports that have ended is removed with them when a deletion completes', async () => {
+  const importId = await cancelled('$a,user_id\n1,alice\n')
+  const retryId = await retry(importId)
+  await run(retryId)
+  const running = await retry(retryId)
+  expect(await removeFilesOfApp(fixture.context, appId)).toBe(0)
+  expect(await fixture.storage.stat(`apps/${appId}/imports/${importId}/upload`)).toBeDefined()
+  await run(running)
+  expect(await removeFilesOfApp(fixture.context, appId)).toBe(0)
+  expect(await fixture.storage.stat(`apps/${appId}/imports/${importId}/upload`)).toBeUndefined()
+})
+
+test('a file is retried 20 times at most, those of its retries included', async () => {
+  let last = await queueFile(fixture, appId, '$a,user_id\n1,alice\n')
+  await run(last)
+  for (let count = 0; count < 20; count++) {
+    last = await retry(last)
+    await run(last)
+  }
+  await expect(retry(last)).rejects.toThrow('has been retried 20 times')
 })
 
 test('what completed, runs, waits, expired or is no longer stored is not retried, and neither is anything twice at once', async () => {
@@ -126,7 +154,7 @@ test('users who were deleted since the first import get nothing from its retry, 
   await expect(retry(later)).rejects.toThrow('no longer stored')
 })
 
-test('a refused retry leaves neither a copy nor an import, and a sweep removes what a crash leaves', async () => {
+test('a refused retry leaves no import', async () => {
   const strict = await openImportFixture({ WAITING_IMPORTS_LIMIT: '1' })
   try {
     const app = await openApp(strict)
@@ -134,29 +162,8 @@ test('a refused retry leaves neither a copy nor an import, and a sweep removes w
     await cancelImport(strict.context.db, importId)
     await queueFile(strict, app, file)
     await expect(retryImport(strict.context, { appId: app, importId })).rejects.toThrow('wait already')
-    const sweeps = await strict.context.db.selectFrom('file_sweeps').selectAll().execute()
-    expect(sweeps).toHaveLength(1)
-    const copy = `apps/${app}/imports/${sweeps[0]?.import_id}/upload`
-    expect(await strict.storage.stat(copy)).toBeUndefined()
-    // As if the process had died between copy and import.
-    await strict.storage.write(copy, Buffer.from(file), 'text/csv')
-    await sql`update file_sweeps set due_at = now()`.execute(strict.context.db)
-    expect(await sweepFiles(strict.context)).toBe(1)
-    expect(await strict.storage.stat(copy)).toBeUndefined()
     expect(await strict.context.db.selectFrom('imports').selectAll().execute()).toHaveLength(2)
   } finally {
     await strict.close()
   }
-})
-
-test('a retry whose commit succeeded keeps its file, although the answer was lost', async () => {
-  const importId = await cancelled()
-  const db = await losingCommitAfter(fixture.database.url, 'insert into "imports"')
-  await expect(retryImport({ ...fixture.context, db }, { appId, importId })).rejects.toThrow()
-  const queued = await fixture.context.db
-    .selectFrom('imports')
-    .select('import_id')
-    .where('retry_of', '=', importId)
-    .executeTakeFirstOrThrow()
-  expect(await run(queued.import_id)).toMatchObject({ state: 'completed', rows_applied: 2 })
 })

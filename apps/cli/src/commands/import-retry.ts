@@ -1,7 +1,6 @@
 import { readSettings } from '@sluice/config'
 import { findAppOfImport, RetryRefused, retryImport, showImport } from '@sluice/imports'
 import type { Command } from 'commander'
-import { pino } from 'pino'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeImport } from '../import-text.ts'
@@ -20,10 +19,9 @@ export function addImportRetryCommand(importCommand: Command): void {
       const appId = await withDatabase((db) => findAppOfImport(db, importId))
       if (appId === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
       const settings = readSettings(process.env, ['WAITING_IMPORTS_LIMIT'])
-      const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
       const view = await withStorage((storage) =>
         withAudit({ appId, what: 'import.retry', target: importId }, async (db) => {
-          const retryId = await retryImport({ db, storage, settings, log }, { appId, importId })
+          const retryId = await retryImport({ db, storage, settings }, { appId, importId })
           return await showImport(db, links, retryId)
         }),
       ).catch((error: unknown) => {

@@ -128,6 +128,9 @@ create index imports_reports_due on imports (app_id) where report_due;
 -- Finds the oldest data that an app still has: hashes of users who were deleted since must be kept.
 create index imports_with_files on imports (app_id, data_order) where files_removed_at is null;
 
+-- Finds the retries that share a file.
+create index imports_retries on imports (app_id, object_key) where retry_of is not null;
+
 create index imports_files_to_remove on imports (finished_at)
   where files_removed_at is null and state in ('completed', 'failed', 'expired', 'cancelled');
 
