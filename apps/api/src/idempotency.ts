@@ -18,7 +18,15 @@ interface Idempotency {
    * sent.
    */
   refresh?(request: FastifyRequest, importId: string): Promise<unknown>
+  /** A request that has succeeded may be handled again, without a further effect and with the same response. */
+  isRepeatable?: true
 }
+
+/**
+ * Maximum number of characters of a body that is kept if the response can be made again. Otherwise one app could store
+ * gigabytes an hour, for a day.
+ */
+const longestKeptBody = 1_024
 
 /**
  * Makes the routes with `config.idempotency` that are registered afterwards accept the header `Idempotency-Key`
@@ -26,7 +34,8 @@ interface Idempotency {
  *
  * 1. After authentication, the key is claimed. A key that is stored or in flight does not count against the limit.
  * 2. Before the body is read, an invalid key and a key in flight are refused.
- * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal, or a
+ *    long response of a repeatable route, is made again instead of being stored.
  * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`responseRecorder`).
  */
 export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: Database; log: Logger }): void {
@@ -46,11 +55,17 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
   api.addHook('preHandler', replay)
   api.addHook('onSend', async (request, reply, payload) => {
     const { keyed } = request
+    if (keyed?.found.outcome === 'stored' && keyed.found.response.status === reply.statusCode) {
+      reply.header('Idempotency-Replayed', 'true')
+    }
     if (keyed?.found.outcome !== 'claimed') return
-    await settle(db, keyed, keyed.found.claim, reply, payload).catch((error: unknown) => {
-      // No response is stored, so the claim ends with its lease. A repetition after that is handled like a new request.
-      log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
-    })
+    const canRepeat = canBeMadeAgain(request, reply.statusCode)
+    await settle(db, keyed, { claim: keyed.found.claim, status: reply.statusCode, payload, canRepeat }).catch(
+      (error: unknown) => {
+        // No response is stored, so the claim ends with its lease. A repetition after that is handled like a new request.
+        log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
+      },
+    )
   })
 }
 
@@ -88,27 +103,35 @@ async function replay(request: FastifyRequest, reply: FastifyReply): Promise<Fas
   if (upload === true) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
   const { status, body, requestHash, importId } = keyed.found.response
   if (keyed.bodyHash?.equals(requestHash) !== true) return answer(reply, errors.idempotencyKeyReused())
+  if (body === null) return undefined
   const fresh = importId === null ? undefined : await idempotency?.refresh?.(request, importId)
   if (importId !== null) reply.header('X-Import-Id', importId)
-  reply.header('Idempotency-Replayed', 'true').type('application/json; charset=utf-8')
-  return reply.code(status).send(fresh === undefined ? body : JSON.stringify(fresh))
+  reply.code(status).type('application/json; charset=utf-8')
+  return reply.send(fresh === undefined ? body : JSON.stringify(fresh))
+}
+
+/** A refusal had no effect. The body of an upload, which is gone after it was read, has only short responses. */
+function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: number): boolean {
+  return config.upload !== true && (status >= 400 || config.idempotency?.isRepeatable === true)
+}
+
+interface Response {
+  claim: KeyClaim
+  status: number
+  payload: unknown
+  /** The response can be made again. */
+  canRepeat: boolean
 }
 
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
-async function settle(
-  db: Database,
-  keyed: KeyedRequest,
-  claim: KeyClaim,
-  reply: FastifyReply,
-  payload: unknown,
-): Promise<void> {
+async function settle(db: Database, keyed: KeyedRequest, { claim, status, payload, canRepeat }: Response) {
   keyed.stopRenewing()
-  const { statusCode: status } = reply
   if (keyed.isRecorded && status < 400) return
   const { bodyHash: requestHash } = keyed
   const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
-  if (isKept) await completeKey(db, claim, { status, body: payload, requestHash, importId: null })
-  else await releaseKey(db, claim)
+  if (!isKept) return await releaseKey(db, claim)
+  const body = canRepeat && payload.length > longestKeptBody ? null : payload
+  await completeKey(db, claim, { status, body, requestHash, importId: null })
 }
 
 declare module 'fastify' {

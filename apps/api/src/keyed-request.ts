@@ -25,6 +25,11 @@ export class KeyedRequest {
     return this.found.outcome === 'stored' || this.found.outcome === 'in flight'
   }
 
+  /** The response was too long to be stored, so the request is handled again. */
+  get isHandledAgain(): boolean {
+    return this.found.outcome === 'stored' && this.found.response.body === null
+  }
+
   /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
   isRecorded = false
 

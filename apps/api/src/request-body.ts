@@ -53,8 +53,8 @@ export function parseJsonBodies(api: FastifyInstance): void {
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
     const { keyed } = request
     if (keyed === undefined) return await readJson(body, limits.jsonValues, config.keepsNumbers)
-    // Only the hash of a repetition's body is needed.
-    return keyed.isRepetition
+    // If the response is stored, only the hash of the body is needed.
+    return keyed.isRepetition && !keyed.isHandledAgain
       ? await drain(body)
       : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues, config.keepsNumbers))
   })

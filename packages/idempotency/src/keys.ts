@@ -17,8 +17,8 @@ export interface KeyClaim extends KeyId {
 /** A response that is kept for repetitions of its request. */
 export interface StoredResponse {
   status: number
-  /** The body as it was sent. */
-  body: string
+  /** The body as it was sent; null if the request is handled again for a repetition. */
+  body: string | null
   /** SHA-256 of the request's body. */
   requestHash: Buffer
   /** The import that the request began; null if it began none. */
@@ -78,7 +78,7 @@ async function storedResponse(db: Database, id: KeyId): Promise<StoredResponse |
     .where('function', '=', id.function)
     .where('key', '=', id.key)
     .executeTakeFirst()
-  if (row === undefined || row.status === null || row.body === null || row.request_hash === null) return undefined
+  if (row === undefined || row.status === null || row.request_hash === null) return undefined
   return { status: row.status, body: row.body, requestHash: row.request_hash, importId: row.import_id }
 }
 

@@ -77,7 +77,8 @@ export type FilesContext = Pick<ImportContext, 'db' | 'storage' | 'log' | 'shutd
 
 /**
  * Removes the stored files of all ended imports of an app, whatever their age, because a deletion completes. The files
- * of unfinished imports, which may be shared, are removed when these end. Safe to repeat, and to run in several processes.
+ * of unfinished imports, which may be shared, are removed when these end. Safe to repeat, and to run in several
+ * processes.
  *
  * Returns the number of imports and of sweeps (`file/file-sweeps.ts`) whose files could not be removed. The next run
  * tries them again. Throws when the process shuts down.

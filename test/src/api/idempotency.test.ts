@@ -143,6 +143,48 @@ describe('a first request of v3', () => {
   })
 })
 
+describe('a response of a thousand characters or more', () => {
+  const longKeys = (type: string) => ({
+    profile_keys: Array.from({ length: 500 }, (_, index) => ({ key: `${'😀'.repeat(200)}${index}`, type })),
+  })
+
+  async function storedBytes(): Promise<number> {
+    const { rows } = await sql<{ bytes: number }>`
+      select sum(octet_length(k::text)) as bytes from idempotency_keys k where app_id = ${app.appId}
+    `.execute(api.database.db)
+    return rows[0]?.bytes ?? 0
+  }
+
+  test('is made again for a repetition instead of being stored', async () => {
+    const first = await post('/v1/profile_keys', longKeys('int'), 'key-1')
+    const again = await post('/v1/profile_keys', longKeys('int'), 'key-1')
+    expect([first.status, replayed(first)]).toEqual([200, undefined])
+    expect([again.status, replayed(again), again.body]).toEqual([200, 'true', first.body])
+    expect((await post('/v1/profile_keys', longKeys('string'), 'key-1')).status).toBe(422)
+    expect(await storedBytes()).toBeLessThan(1_000)
+  })
+
+  test('is made again if it was a refusal', async () => {
+    const requests: [string, object][] = [
+      ['/v1/users', { user_ids: Array.from({ length: 500 }, () => 'x'.repeat(300)) }],
+      ['/v1/profile_keys', { profile_keys: Array.from({ length: 500 }, () => ({ key: '$', type: 'x' })) }],
+      [
+        bulkImport,
+        {
+          ...declaration,
+          profile_types: Object.fromEntries(longKeys('x').profile_keys.map((each) => [each.key, 'x'])),
+        },
+      ],
+    ]
+    for (const [path, body] of requests) {
+      const first = await post(path, body, 'key-1')
+      const again = await post(path, body, 'key-1')
+      expect([first.status, again.status, replayed(again), again.body]).toEqual([400, 400, 'true', first.body])
+    }
+    expect(await storedBytes()).toBeLessThan(requests.length * 2_000)
+  })
+})
+
 describe('a response that is not kept', () => {
   test('429 of too many waiting imports: the repetition is handled when there is room', async () => {
     const small = await openTestApi({ WAITING_IMPORTS_LIMIT: '1' })

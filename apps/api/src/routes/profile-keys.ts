@@ -17,7 +17,10 @@ export function profileKeyRoutes(api: FastifyInstance, context: ApiContext): voi
   })
 
   // A repetition after a crash has the same effect, so keys and response need not commit together.
-  const config = { idempotency: {}, audit: { nothing: 'keys have the time of their registration' } }
+  const config = {
+    idempotency: { isRepeatable: true },
+    audit: { nothing: 'keys have the time of their registration' },
+  } as const
   api.post(path, { onRequest, config }, async (request, reply) => {
     const parsed = parseKeyRegistration(request.body)
     if ('messages' in parsed) return answer(reply, errors.badRequest(...parsed.messages))
