@@ -6,6 +6,7 @@ import { fairnessAttacks } from './fairness.ts'
 import { fileAttacks } from './files.ts'
 import { gatewayAttacks } from './gateway.ts'
 import { mailAttacks } from './mails.ts'
+import { storedAttacks } from './stored.ts'
 
 /** All attacks, sorted by finding. */
 export const attacks: readonly Attack[] = [
@@ -16,4 +17,5 @@ export const attacks: readonly Attack[] = [
   ...apiAttacks,
   ...mailAttacks,
   ...dashboardAttacks,
+  ...storedAttacks,
 ].toSorted((a, b) => a.finding - b.finding)
