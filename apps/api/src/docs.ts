@@ -2,12 +2,18 @@ import { openApiDocument } from '@sluice/contract'
 import type { FastifyInstance } from 'fastify'
 import { contentSecurityPolicy, docsPage } from './docs-page.ts'
 
-/** Adds the API document: `/openapi.json` for programs and `/docs` for people. Neither requires a token. */
+/**
+ * Adds the API document: `/openapi.json` for programs and `/docs` for people. Neither requires a token. All answers
+ * share their bytes, so slow readers cost no memory.
+ */
 export function docsRoutes(api: FastifyInstance, apiUrl: string): void {
-  const document = openApiDocument(apiUrl)
-  const page = docsPage(document)
+  const description = openApiDocument(apiUrl)
+  const document = Buffer.from(JSON.stringify(description))
+  const page = Buffer.from(docsPage(description))
 
-  api.get('/openapi.json', async (_, reply) => reply.header('Cache-Control', 'no-cache').send(document))
+  api.get('/openapi.json', async (_, reply) =>
+    reply.header('Cache-Control', 'no-cache').type('application/json; charset=utf-8').send(document),
+  )
   api.get('/docs', async (_, reply) =>
     reply
       .headers({

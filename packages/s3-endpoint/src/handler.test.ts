@@ -6,11 +6,11 @@ import {
   HeadBucketCommand,
   ListBucketsCommand,
 } from '@aws-sdk/client-s3'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDiskBackend } from './disk/backend.ts'
-import type { Authorize } from './handler.ts'
+import type { Authorize, S3Options } from './handler.ts'
 import { createS3Server } from './server.ts'
-import { type RawRequest, send } from './testing/raw-request.ts'
+import { begin, type RawRequest, send } from './testing/raw-request.ts'
 import {
   fileTeardown,
   makeDirectory,
@@ -132,34 +132,35 @@ test('buckets are created, found, located and listed', async () => {
   expect(Buckets?.map(({ Name }) => Name)).toEqual(['another-bucket', testBucket])
 })
 
+/** Starts a server with hooks over a directory of its own. Returns its address. */
+async function runWith(hooks: Pick<S3Options<string>, 'authorize' | 'admit'>): Promise<string> {
+  const backend = await createDiskBackend({ root: await makeDirectory() })
+  await backend.createBucket(testBucket)
+  await backend.createBucket('other-bucket')
+  const { secretAccessKey } = testCredentials
+  const server = createS3Server({
+    backend,
+    region: testRegion,
+    ...hooks,
+    // Each access key that begins with AKID belongs to a sender of its own. All have the same secret.
+    findCredentials: async (id) => (id.startsWith('AKID') ? { secretAccessKey, identity: id.slice(4) } : undefined),
+  })
+  server.http.listen(0, '127.0.0.1')
+  await once(server.http, 'listening')
+  onTestFinished(async () => {
+    server.http.close()
+    server.http.closeAllConnections()
+    await server.settled()
+  })
+  const address = server.http.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+}
+
 describe('the authorisation hook', () => {
   type Asked = Parameters<Authorize<string>>
 
-  async function runWith(authorize: Authorize<string>): Promise<string> {
-    const backend = await createDiskBackend({ root: await makeDirectory() })
-    await backend.createBucket(testBucket)
-    await backend.createBucket('other-bucket')
-    const { secretAccessKey } = testCredentials
-    const server = createS3Server({
-      backend,
-      region: testRegion,
-      authorize,
-      // Each access key that begins with AKID belongs to a sender of its own. All have the same secret.
-      findCredentials: async (id) => (id.startsWith('AKID') ? { secretAccessKey, identity: id.slice(4) } : undefined),
-    })
-    server.http.listen(0, '127.0.0.1')
-    await once(server.http, 'listening')
-    onTestFinished(async () => {
-      server.http.close()
-      server.http.closeAllConnections()
-      await server.settled()
-    })
-    const address = server.http.address()
-    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-  }
-
   test('denies every operation that is not implemented, even if it allows everything', async () => {
-    const url = await runWith(() => true)
+    const url = await runWith({ authorize: () => true })
     for (const [method, path] of [
       ['GET', `${objectPath}?acl`],
       ['DELETE', `/${testBucket}`],
@@ -175,10 +176,11 @@ describe('the authorisation hook', () => {
 
   test('is called with sender, operation and object, and refuses with AccessDenied', async () => {
     const asked: Asked[] = []
-    const url = await runWith((...question) => {
+    const authorize: Authorize<string> = (...question) => {
       asked.push(question)
       return question[0] === 'TEST' && question[3].startsWith('mine/')
-    })
+    }
+    const url = await runWith({ authorize })
     const put = { method: 'PUT', body: 'x' }
     expect(await send(url, { ...put, path: `/${testBucket}/mine/a` })).toMatchObject({ status: 200 })
     expect(await send(url, { ...put, path: `/${testBucket}/yours/a` })).toMatchObject({
@@ -200,9 +202,10 @@ describe('the authorisation hook', () => {
   })
 
   test('also covers the other objects that a request names', async () => {
-    const url = await runWith((_identity, operation, bucket, key) => {
+    const authorize: Authorize<string> = (_identity, operation, bucket, key) => {
       return operation === 'DeleteObjects' || operation === 'ListBuckets' || (bucket === testBucket && key !== 'secret')
-    })
+    }
+    const url = await runWith({ authorize })
     const copy = { method: 'PUT', path: objectPath, headers: { 'x-amz-copy-source': `/${testBucket}/secret` } }
     expect(await send(url, copy)).toMatchObject({ status: 403, code: 'AccessDenied' })
     const body = '<Delete><Object><Key>secret</Key></Object><Object><Key>k</Key></Object></Delete>'
@@ -214,6 +217,24 @@ describe('the authorisation hook', () => {
     expect(buckets.text).toContain(testBucket)
     expect(buckets.text).not.toContain('other-bucket')
   })
+})
+
+test('a request stays admitted until the client has read the answer or has disconnected', async () => {
+  let admitted = 0
+  const url = await runWith({
+    admit: async () => {
+      admitted++
+      return () => admitted--
+    },
+  })
+  await send(url, { method: 'PUT', path: objectPath, body: Buffer.alloc(20 * 2 ** 20) })
+  const download = begin(url, { path: objectPath })
+  download.on('error', () => {}).end()
+  await once(download, 'response')
+  expect(await send(url, { method: 'HEAD', path: objectPath })).toMatchObject({ status: 200 })
+  await vi.waitFor(() => expect(admitted).toBe(1))
+  download.destroy()
+  await vi.waitFor(() => expect(admitted).toBe(0))
 })
 
 test('a signed Content-MD5 of a GET is ignored', async () => {

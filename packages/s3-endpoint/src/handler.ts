@@ -27,7 +27,8 @@ export type Authorize<Identity> = (
 /**
  * Admits an authorised request before its body is read.
  *
- * Returns a function that ends the admission, if need be after a wait. Throws SlowDown to refuse the request.
+ * Returns a function that ends the admission, if need be after a wait. It is called when the operation has ended and
+ * its answer was sent. Throws SlowDown to refuse the request.
  */
 export type Admit<Identity> = (identity: Identity, operation: OperationName) => Promise<() => void>
 
@@ -47,12 +48,15 @@ export type S3Options<Identity> = {
   now?: () => Date
 }
 
-/** A request as the HTTP server received it. `openBody` returns the raw bytes and may be called once. */
+/** A request as the HTTP server received it. */
 export type RawRequest = {
   method: string
   url: string
   headers: RequestHeaders
+  /** Returns the raw bytes of the body. May be called once. */
   openBody: () => AsyncIterable<Buffer>
+  /** Calls the function when the client has taken the answer or has disconnected. */
+  whenAnswered: (release: () => void) => void
 }
 
 /**
@@ -90,7 +94,8 @@ export async function handleRequest<Identity>(request: RawRequest, options: S3Op
   try {
     return await operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
   } finally {
-    release?.()
+    // A listing takes memory until the client has read it.
+    if (release !== undefined) request.whenAnswered(release)
   }
 }
 

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { type ClientPolicy, clientPolicy, continueBody, createClientServer, slowBodyOf } from '@sluice/service'
+import {
+  type ClientPolicy,
+  clientPolicy,
+  continueBody,
+  createClientServer,
+  slowBodyOf,
+  untilClosed,
+} from '@sluice/service'
 import { S3Error, systemErrorCode, toS3Error } from './errors.ts'
 import { handleRequest, type S3Options } from './handler.ts'
 import type { Answer } from './protocol/answer.ts'
@@ -67,11 +74,12 @@ async function handle<Identity>(
   const method = request.method ?? ''
   const url = request.url ?? ''
   const path = url.split('?', 1)[0] ?? ''
+  const whenAnswered = untilClosed(response)
   let headers: RequestHeaders = new Map()
   let answer: Answer
   try {
     headers = parseHeaders(request.rawHeaders)
-    answer = await handleRequest({ method, url, headers, openBody: () => readBody(request) }, options)
+    answer = await handleRequest({ method, url, headers, openBody: () => readBody(request), whenAnswered }, options)
   } catch (error) {
     const refusal = toS3Error(error)
     if (!(error instanceof S3Error)) report(error, { requestId, method, path }, options)

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '@sluice/accounts'
 import { startInbox } from '@sluice/local-stack'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { clientPolicy } from '@sluice/service'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
 import { sendRaw } from '../api-limits/raw-connection.ts'
 import { openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
@@ -64,6 +65,20 @@ describe.each(names)('%s', (name) => {
     const { status } = await sendRaw(urlOf(name), [head, ...Array.from({ length: 150 }, () => 'x')], { pause: 100 })
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
+  })
+
+  test.concurrent('ends a connection whose answers nobody reads', async () => {
+    const { hostname, port } = new URL(urlOf(name))
+    const socket = connect(Number(port), hostname).pause()
+    onTestFinished(() => void socket.destroy())
+    const requests = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000)
+    const send = () => {
+      while (socket.write(requests));
+    }
+    const closed = new Promise((resolve) => void socket.once('close', resolve))
+    socket.on('error', () => {}).on('drain', send)
+    send()
+    await closed
   })
 
   test.concurrent('serves other clients during 600 idle connections of one address', async () => {

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { promisify } from 'node:util'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
 import { allowUpload, createClientServer } from './server.ts'
 
@@ -15,6 +16,7 @@ const patient: ClientPolicy = {
   keepAliveMs: neverMs,
   body: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs },
   upload: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs },
+  answer: { minimumBytesPerSecond: 1_000, graceMs: neverMs },
   drain: { minimumBytesPerSecond: 1_000, graceMs: neverMs, totalMs: neverMs, bytes: Number.POSITIVE_INFINITY },
 }
 const slow = { minimumBytesPerSecond: 1_000, graceMs: soonMs, totalMs: neverMs }
@@ -46,9 +48,16 @@ async function open(policy: Partial<ClientPolicy>) {
   return { send, seen, server }
 }
 
-/** Answers `/refused` at once, `/upload` with the limits for files, and any other path after its body has arrived. */
+/**
+ * Answers `/refused` at once, `/large` with more bytes than the kernel's buffers take, `/upload` with the limits for
+ * files, and any other path after its body has arrived.
+ */
 function answer(request: IncomingMessage, response: ServerResponse): void {
   request.on('error', () => {})
+  if (request.url === '/large') {
+    response.end(Buffer.alloc(20 * 2 ** 20))
+    return
+  }
   if (request.url === '/refused') {
     response.writeHead(401).end()
     return
@@ -93,6 +102,13 @@ describe('a client that is too slow loses its connection', () => {
   test('if its body continues after the answer', async () => {
     const { send } = await open({ drain: { ...patient.drain, graceMs: soonMs } })
     expect(await text(send(post('/refused')))).toMatch(/^HTTP\/1\.1 401 /)
+  })
+
+  test('if it does not read its answer, also if another request waits for that answer', async () => {
+    const { send, server } = await open({ answer: slow })
+    const socket = send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2))
+    await once(socket, 'readable')
+    await vi.waitUntil(async () => (await promisify(server.getConnections.bind(server))()) === 0, { timeout: 10_000 })
   })
 
   test('if it sends too many bytes after the answer', async () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
+import { endWhenUnread } from './slow-answers.ts'
 import { type BodyLimits, type BodyWatch, watchBody } from './slow-bodies.ts'
 import { boundWaitingConnections, type WaitingConnections } from './waiting-connections.ts'
 
@@ -26,8 +27,9 @@ const heldContinues = new WeakMap<IncomingMessage, ServerResponse>()
 const waitingConnections = new WeakMap<Server, WaitingConnections>()
 
 /**
- * Creates an HTTP server; every app uses it. The server ends the connections of clients that are too slow, and bounds
- * waiting connections. It refuses requests that a proxy could read as other requests. `policy` has the limits.
+ * Creates an HTTP server; every app uses it. The server ends the connections of clients that send bodies too slowly or
+ * take answers too slowly, and bounds waiting connections. It refuses requests that a proxy could read as other
+ * requests. `policy` has the limits.
  *
  * A client that waits for `100 Continue` gets it from {@link continueBody}, so that a refusal can precede the body.
  *
@@ -44,6 +46,7 @@ export function createClientServer(
     const problem = problemOf(request)
     if (problem !== undefined) return refuse(server, request.socket, 'HPE_INVALID_CONSTANT', problem)
     endWhenSlow(server, request, response, policy)
+    endWhenUnread(request.socket, response, policy.answer)
     listener(request, response)
   }
   const server = createServer(
