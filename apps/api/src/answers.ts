@@ -4,6 +4,7 @@ import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
 import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
+import { TooManyReads } from './reads-in-flight.ts'
 import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedCharset, UnsupportedEncoding } from './request-body.ts'
 
 /** Sends an answer of the catalogue. */
@@ -22,14 +23,14 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   if (error instanceof KeyClaimLost) reply.header('Retry-After', inFlightSeconds)
   const refusal = refusalOf(error, reply)
   if (refusal === undefined) reply.request.log.error({ err: error }, 'request failed')
-  if (error instanceof TooManyBodies) reply.header('Retry-After', busySeconds)
+  if (error instanceof TooManyBodies || error instanceof TooManyReads) reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }
 
 /** `Retry-After` of the answer to a repetition while the original request is in flight, s. */
 export const inFlightSeconds = 1
 
-/** `Retry-After` if there is no room for a body, s. Room returns soon, because most answers take milliseconds. */
+/** `Retry-After` if there is no room for a body or a read, s. Room returns soon: most answers take milliseconds. */
 const busySeconds = 1
 
 /** Returns the documented answer to an error; undefined if the service itself failed. */
@@ -43,6 +44,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
     return errors.unsupportedContentEncoding(request.headers['content-encoding'] ?? '')
   }
   if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
+  if (error instanceof TooManyReads) return errors.tooManyRequests(busySeconds)
   if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)

@@ -15,6 +15,7 @@ import { harden, hardenedServer, type Timeouts, timeoutSettings } from './harden
 import { acceptIdempotencyKeys } from './idempotency.ts'
 import { type ApiMetrics, metricsRoutes, openApiMetrics } from './metrics.ts'
 import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
+import { limitReadsInFlight } from './reads-in-flight.ts'
 import { parseJsonBodies } from './request-body.ts'
 import { bulkImportRoutes } from './routes/bulk-import.ts'
 import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
@@ -66,6 +67,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.addHook('onRequest', async ({ raw }) => keepForwardedAddresses(raw))
   acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
+  limitReadsInFlight(api)
   parseJsonBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))

@@ -8,6 +8,7 @@ import type { Storage } from '@sluice/storage'
 import type { UrlRule } from '@sluice/webhooks'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { RequestLimiter } from './access/request-limits.ts'
 import type { SignInLimiter } from './sign-in/sign-in-limiter.ts'
 
 /** The services and settings that pages use. */
@@ -28,6 +29,8 @@ export interface DashboardContext {
   /** Maximum number of members and invitations of an app. */
   memberLimit: number
   uploadLimiter?: AppLimiter
+  /** If it is missing, the rate of pages and forms is not limited. */
+  requestLimiter?: RequestLimiter
   settings: Settings<'WAITING_IMPORTS_LIMIT'>
   /** The address of the dashboard for people. */
   dashboardUrl: string

@@ -13,10 +13,10 @@ import {
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { auditVisitors } from './access/audit.ts'
-import { limitForms } from './access/form-limits.ts'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
 import { refuseUnreadableText } from './access/readable-text.ts'
+import { limitRequests } from './access/request-limits.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
 import { allImportsRoutes } from './all-imports/routes.ts'
 import { assetRoutes } from './assets/routes.ts'
@@ -101,10 +101,10 @@ export function buildDashboard(
   secureAnswers(dashboard, context)
   parseForms(dashboard)
   guardRoutes(dashboard, context)
+  limitRequests(dashboard, context.requestLimiter)
   refuseUnreadableText(dashboard)
   guardForms(dashboard)
   auditVisitors(dashboard, context.db)
-  limitForms(dashboard)
   answerErrors(dashboard)
   healthRoutes(dashboard, context, operations.readiness)
   assetRoutes(dashboard)

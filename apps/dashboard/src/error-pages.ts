@@ -3,10 +3,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ForeignForm } from './access/forms.ts'
 import { PageNotFound } from './access/guard.ts'
 import { UnreadableText } from './access/readable-text.ts'
+import { TooManyRequests } from './access/request-limits.ts'
+import { counted } from './layout/format.ts'
 import { sendPage } from './layout/page.ts'
 
 /**
- * Answers errors with pages: unknown addresses, foreign, oversized or unreadable forms, and failures of the service.
+ * Answers errors with pages: unknown addresses, foreign, oversized or unreadable forms, too many
+ * requests, and failures of the service.
  */
 export function answerErrors(dashboard: FastifyInstance): void {
   dashboard.setNotFoundHandler((_, reply) => notFound(reply))
@@ -14,8 +17,8 @@ export function answerErrors(dashboard: FastifyInstance): void {
     if (error instanceof PageNotFound) return notFound(reply)
     if (error instanceof ForeignForm) return foreignForm(reply)
     if (error instanceof UnreadableText) return unreadable(reply)
+    if (error instanceof TooManyRequests) return tooMany(reply, error)
     const status = statusOf(error)
-    if (status === 429) return busy(reply)
     if (status < 500) return refused(reply, status)
     request.log.error({ err: error }, 'request failed')
     return failed(reply)
@@ -54,10 +57,11 @@ function refused(reply: FastifyReply, status: number): FastifyReply {
   return sendPage(reply.code(status), { title, content: html`<p>Nothing was changed.</p>` })
 }
 
-function busy(reply: FastifyReply): FastifyReply {
-  return sendPage(reply.code(429).header('Retry-After', 1), {
-    title: 'Too many forms at once',
-    content: html`<p>Nothing was changed. Please send the form again.</p>`,
+function tooMany(reply: FastifyReply, { retryAfter }: TooManyRequests): FastifyReply {
+  return sendPage(reply.code(429).header('Retry-After', retryAfter), {
+    title: 'Too many requests',
+    content: html`<p>You, or this app's members together, open pages and send forms too quickly. Nothing was changed.</p>
+      <p>Please try again in ${counted(retryAfter, 'second')}.</p>`,
   })
 }
 

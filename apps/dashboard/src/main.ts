@@ -5,6 +5,7 @@ import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { openAddressRule } from '@sluice/webhooks'
+import { openRequestLimiter, requestLimitSettings } from './access/request-limits.ts'
 import { buildDashboard } from './dashboard.ts'
 import { openUploadLimiter, uploadLimitSettings } from './data-import/upload-limiter.ts'
 import { openDashboardProvider } from './sign-in/provider.ts'
@@ -16,6 +17,7 @@ const stopDeadlineMs = 15_000
 await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...mailSettings,
+    ...requestLimitSettings,
     ...signInLimitSettings,
     ...signInSettings,
     ...storageSettings,
@@ -44,10 +46,11 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const store = sharedStore(settings)
   const signInLimiter = await openSignInLimiter(store, settings, log)
   const uploadLimiter = await openUploadLimiter(store, settings, log)
+  const requestLimiter = await openRequestLimiter(store, settings, log)
   const signer = openSigner(database.db)
   const dashboard = buildDashboard(
     {
-      ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, settings, log },
+      ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
       mailsLinks: settings.SIGN_IN_MAIL === 'on',
       memberLimit: settings.MEMBER_LIMIT,
@@ -76,6 +79,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
       await dashboard.close()
       await signInLimiter.close()
       await uploadLimiter.close()
+      await requestLimiter.close()
       mails.close()
       storage.close()
       await database.close()

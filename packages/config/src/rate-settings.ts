@@ -1,7 +1,7 @@
 import { durationBetween, rateLimit, wholeNumber } from './formats.ts'
 import { withDefault } from './setting.ts'
 
-/** Settings of the limits on requests of an app, and on requests for sign-in links. */
+/** Settings of the limits on requests of an app, on pages and forms of the dashboard, and on sign-ins. */
 export const rateSettings = {
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),
@@ -20,6 +20,16 @@ export const rateSettings = {
     rateLimit,
     '60/10m',
     'Files for an app that are uploaded in the dashboard in a fixed window',
+  ),
+  RATE_LIMIT_DASHBOARD_PERSON: withDefault(
+    rateLimit,
+    '1200/60s',
+    'Pages and forms of the dashboard that one person requests in a fixed window, in all sessions',
+  ),
+  RATE_LIMIT_DASHBOARD_APP: withDefault(
+    rateLimit,
+    '6000/60s',
+    'Pages and forms of an app that all people together request in a fixed window',
   ),
   WAITING_IMPORTS_LIMIT: withDefault(
     wholeNumber(1, 100_000),
