@@ -1,4 +1,5 @@
 import type { Attack } from '../attack.ts'
+import { answerAttacks } from './answers.ts'
 import { apiAttacks } from './api.ts'
 import { dashboardAttacks } from './dashboard.ts'
 import { errorFileAttacks } from './error-files.ts'
@@ -18,4 +19,5 @@ export const attacks: readonly Attack[] = [
   ...mailAttacks,
   ...dashboardAttacks,
   ...storedAttacks,
+  ...answerAttacks,
 ].toSorted((a, b) => a.finding - b.finding)
