@@ -5,14 +5,14 @@ const patienceMs = 5_000
 const longestTurnMs = 30_000
 
 /** The longest rest between two turns of a key, ms. */
-const longestRestMs = 100
+const longestRestMs = 500
 
 /**
  * Returns a function that waits for the turn of a key. It returns a function that ends the turn, or undefined if the
  * turn did not come within five seconds.
  *
  * Turns of one key follow each other in the order in which they were asked for. After each turn the key rests for twice
- * as long as the turn kept the process busy, up to 100 ms. A key that wants all of a process's time gets a third of it,
+ * as long as the turn kept the process busy, up to 500 ms. A key that wants all of a process's time gets a third of it,
  * and other keys get the rests.
  *
  * @example
