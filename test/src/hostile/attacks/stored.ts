@@ -30,17 +30,21 @@ export const storedAttacks: Attack[] = [
         retries++
         await secondsToEnd(context, token, importId)
       }
-      return { retries, 'stored, MB': Math.round((await storedBytes(stack.home, appId)) / megabyte) }
+      return { retries, 'stored, MB': Math.round((await storedBytes(stack.home)) / megabyte) }
     },
-    expect: (figures) => [...atLeast(figures, 'retries', 12), ...atMost(figures, 'stored, MB', 25)],
+    expect: (figures) => [
+      ...atLeast(figures, 'retries', 12),
+      ...atMost(figures, 'stored, MB', 30),
+      ...atLeast(figures, 'stored, MB', 19),
+    ],
   },
   {
     finding: 27,
     title: 'registrations of 500 long keys, each with an idempotency key of its own',
-    env: { RATE_LIMIT_PROFILE_KEYS: '100000/60s' },
+    env: { RATE_LIMIT_KEY_REGISTRATION: '100000/60s' },
     async attack(context) {
       const { token, appId } = await context.openAttacker()
-      const names = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(250, '😀'))
+      const names = Array.from({ length: 500 }, (_, index) => `${index}`.padStart(250, 'ñ'))
       const body = JSON.stringify({ profile_keys: names.map((key) => ({ key, type: 'int' })) })
       const answers = await registerRepeatedly(context, token, body)
       const { rows } = await sql<{ bytes: number }>`
@@ -72,10 +76,16 @@ async function registerRepeatedly({ signal, urls }: AttackContext, token: string
   return answers
 }
 
-/** Returns the size of an app's objects on the disk of the stack's storage, bytes. */
-async function storedBytes(home: string, appId: number): Promise<number> {
-  const entries = await readdir(home, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile() && join(entry.parentPath, '/').includes(`/apps/${appId}/`))
-  const sizes = await Promise.all(files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size))
-  return sizes.reduce((sum, size) => sum + size, 0)
+/** Returns the size of all objects on the disk of the stack's storage, bytes. */
+async function storedBytes(home: string): Promise<number> {
+  const files = await readdir(home, { recursive: true })
+  const objects = files.filter((file) => file.endsWith('.object'))
+  // Objects of other apps may be removed meanwhile.
+  const sizes = objects.map((file) =>
+    stat(join(home, file)).then(
+      (found) => found.size,
+      () => 0,
+    ),
+  )
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
