@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { fileMessages, limits, userIdColumn } from '@sluice/contract'
 import { headerLine } from '@sluice/csv'
-import { type CopiedBytes, copyOut, type Database, sql } from '@sluice/database'
+import { copyOut, type Database, sql } from '@sluice/database'
 import { keepUsers, registeredKeys } from '@sluice/profiles'
 import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
 import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, retryPausesSeconds } from './claim.ts'
@@ -72,37 +73,30 @@ async function writeFile(
   progress: { bytes: number },
   signal: AbortSignal,
 ): Promise<number> {
-  const key = exportKey(claim, claim.attempt)
   await noteSnapshot(db, claim)
-  let failure: unknown
-  let copied: CopiedBytes | undefined
-  const copyColumns = (columns: readonly ExportColumn[]) => async (source: CopiedBytes) => {
-    copied = source
+  const compress = (columns: readonly ExportColumn[]) => async (source: Readable) => {
     const gzip = createGzip(gzipOptions)
     gzip.write(headerLine([userIdColumn, ...columns.map((column) => column.key)]))
+    const key = exportKey(claim, claim.attempt)
     const writing = storage.writeStream(key, counted(gzip, progress), 'application/gzip', { signal })
-    await Promise.all([pipeline(source, gzip, { signal }), writing]).catch((error: unknown) => {
-      failure = error
+    await Promise.all([pipeline(source, gzip, { signal }), writing])
+  }
+  return await db.connection().execute(async (connection) => {
+    try {
+      await sql`begin isolation level repeatable read`.execute(connection)
+      // An export reads all users of an app, so a sequential scan may be the fastest plan. Connections turn it off
+      // otherwise.
+      await sql`set local enable_seqscan = on`.execute(connection)
+      const columns = await columnsOf(connection, claim)
+      const statement = copyStatement(claim.appId, columns)
+      const { rows } = await connection.executeQuery(copyOut({ statement, consume: compress(columns), signal }))
+      return rows[0]?.copied ?? 0
+    } catch (error) {
+      // A failed copy has closed the connection, so the rollback fails as well.
+      await sql`rollback`.execute(connection).catch(() => {})
       throw error
-    })
-  }
-  try {
-    await db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (tx) => {
-        // An export reads all users of an app, so a sequential scan may be the fastest plan. Connections turn it off
-        // otherwise.
-        await sql`set local enable_seqscan = on`.execute(tx)
-        const columns = await columnsOf(tx, claim)
-        await tx.executeQuery(copyOut(copyStatement(claim.appId, columns), copyColumns(columns)))
-      })
-  } catch (error) {
-    // A failed copy closes the connection, so the rollback fails too, and `error` may be the error of the rollback.
-    throw failure ?? error
-  }
-  // Postgres reports the number of rows after the last row, so it is known only now.
-  return copied?.rowCount ?? 0
+    }
+  })
 }
 
 /**

@@ -6,28 +6,29 @@ import { to } from 'pg-copy-streams'
 /** Text of the queries of {@link copyOut}. The connection runs a `copy` instead of this text. */
 const mark = '/* copy out */'
 
-/** The bytes of a `copy`. */
-export interface CopiedBytes extends Readable {
-  /** The number of rows. It is known only when the transaction has ended. */
-  readonly rowCount: number
+/** A `copy`, the consumer of its bytes, and what ends it early. */
+interface CopyOutOptions {
+  statement: string
+  consume(bytes: Readable): Promise<void>
+  signal: AbortSignal
 }
 
 /**
- * Builds a query that runs a `copy … to stdout` and passes its bytes to `consume`. The query ends when `consume` ends.
- * It returns no rows. Its time is not limited: the caller aborts the query by rejecting in `consume`. The connection is
- * then closed, because Postgres would still send the rest of the rows.
+ * Builds a query that runs a `copy … to stdout`, commits the transaction, and passes the bytes to `consume`. It returns
+ * one row with the number of rows that were copied. The query ends when `consume` and the transaction have ended.
+ *
+ * Only the signal limits its time. If the signal aborts, or `consume` rejects, the connection is closed, because
+ * Postgres would still send the rest of the rows.
  */
-export function copyOut(statement: string, consume: (bytes: CopiedBytes) => Promise<void>): CompiledQuery {
-  return CompiledQuery.raw(mark, [new CopyOut(statement, consume)])
+export function copyOut(options: CopyOutOptions): CompiledQuery<{ copied: number }> {
+  return CompiledQuery.raw(mark, [new CopyOut(options)]) as CompiledQuery<{ copied: number }>
 }
 
 class CopyOut {
-  readonly statement: string
-  readonly consume: (bytes: CopiedBytes) => Promise<void>
+  readonly options: CopyOutOptions
 
-  constructor(statement: string, consume: (bytes: CopiedBytes) => Promise<void>) {
-    this.statement = statement
-    this.consume = consume
+  constructor(options: CopyOutOptions) {
+    this.options = options
   }
 }
 
@@ -44,16 +45,27 @@ export function sendCopiesOut(client: pg.ClientBase): void {
   })
 }
 
-async function run(client: pg.Client, submit: (query: unknown) => unknown, { statement, consume }: CopyOut) {
-  const stream = to(statement)
-  // If the connection breaks when `consume` no longer listens, the error of the stream must not end this process.
-  stream.on('error', () => {})
-  submit(stream)
+async function run(client: pg.Client, submit: (query: unknown) => unknown, copy: CopyOut) {
+  const { statement, consume, signal } = copy.options
+  // One message: Postgres commits once it has sent the last row, however late that row is read.
+  const stream = to(`${statement}; commit`)
+  const ended = Promise.withResolvers<void>()
+  Object.assign(stream, { handleReadyForQuery: ended.resolve })
+  stream.on('error', ended.reject)
+  // The error of `consume` says more, and comes first.
+  ended.promise.catch(() => {})
+  const close = () => void client.connection.stream.destroy()
+  signal.addEventListener('abort', close)
   try {
+    signal.throwIfAborted()
+    submit(stream)
     await consume(stream)
+    await ended.promise
   } catch (error) {
-    client.connection.stream.destroy()
+    close()
     throw error
+  } finally {
+    signal.removeEventListener('abort', close)
   }
-  return { command: 'SELECT', rowCount: 0, rows: [] }
+  return { command: 'SELECT', rowCount: 1, rows: [{ copied: stream.rowCount }] }
 }
