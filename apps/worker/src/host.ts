@@ -1,5 +1,6 @@
 import type { MaintenanceContext } from '@sluice/bucket-uploads'
 import type { DeletionContext } from '@sluice/deletions'
+import type { ExportContext } from '@sluice/exports'
 import type { ImportContext } from '@sluice/imports'
 import type { Mailer } from '@sluice/mail'
 import type { Heartbeat } from '@sluice/operations'
@@ -10,6 +11,7 @@ import type { WorkerMetrics } from './metrics.ts'
 /** What the hosted queues of a worker process share. */
 export interface Host {
   context: ImportContext &
+    ExportContext &
     DeletionContext &
     MaintenanceContext & {
       settings: {

@@ -1,6 +1,7 @@
 import { isSet, queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
+import { exportSettings } from '@sluice/exports'
 import { importSettings, makeRoomAfter } from '@sluice/imports'
 import { mailerSettings, openMailer } from '@sluice/mail'
 import { openHeartbeat } from '@sluice/operations'
@@ -30,6 +31,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     // Only the webhooks queue needs the keys that decrypt secrets in the database.
     ...(hosted.includes('webhooks') ? delivererSettings : []),
     ...deletionSettings,
+    ...exportSettings,
     ...importSettings,
     ...mailerSettings,
     ...storageSettings,

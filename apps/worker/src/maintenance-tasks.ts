@@ -130,8 +130,8 @@ const endStaleCopiesTask: MaintenanceTask = {
   name: 'end-stale-copies',
   intervalMs: () => 5 * second,
   async run({ context }) {
-    const ended = await endStaleCopies(context.db)
-    if (ended > 0) context.log.warn({ ended }, 'transactions ended: the sender of their rows timed out')
+    const ended = await endStaleCopies(context.db, context.settings.EXPORT_TIME_LIMIT)
+    if (ended > 0) context.log.warn({ ended }, 'transactions ended: the sender or the reader of their rows timed out')
   },
 }
 

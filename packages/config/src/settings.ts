@@ -174,6 +174,11 @@ export const settings = {
     '30s',
     'How long an import runs before it is released for other apps that wait for a worker; it continues later',
   ),
+  EXPORT_TIME_LIMIT: withDefault(
+    durationBetween('1s', '1d'),
+    '1h',
+    'How long an export may run before it fails. Its snapshot is as old as that at most, and keeps dead rows from being removed',
+  ),
   BATCH_ROWS: withDefault(
     wholeNumber(1, 100_000),
     '10000',

@@ -58,18 +58,21 @@ const timeLimits = sql.raw(`
     set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '${lockTimeoutMs}'), true)`)
 
 /**
- * Ends transactions of {@link writeTogether} that wait for rows of a `copy` beyond their timeout. Their sender no
- * longer answers, and Postgres checks none of its own timeouts while it waits for rows. Transactions of other programs
- * continue, for example an operator's restore.
+ * Ends transactions that wait for a `copy` beyond their timeout: those of {@link writeTogether} for the sender of rows,
+ * and those of `copyOut` for their reader. The process at the other end no longer answers, and Postgres checks none of
+ * its own timeouts meanwhile. Transactions of other programs continue, for example an operator's restore.
  *
  * Returns how many transactions it ended.
  */
-export async function endStaleCopies(db: Database): Promise<number> {
+export async function endStaleCopies(db: Database, copyOutTimeoutMs: number): Promise<number> {
   const { rows } = await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and usename = current_user and application_name = ${applicationName}
-      and query like 'copy %' and state = 'active' and wait_event = 'ClientRead'
-      and xact_start < clock_timestamp() - make_interval(secs => ${transactionTimeoutMs / 1000})
+      and query like 'copy %' and state = 'active'
+      and xact_start < clock_timestamp() - make_interval(secs => case wait_event
+        when 'ClientRead' then ${transactionTimeoutMs / 1000}::float8
+        when 'ClientWrite' then ${copyOutTimeoutMs / 1000}::float8
+      end)
   `.execute(db)
   return rows.length
 }

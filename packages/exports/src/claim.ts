@@ -41,7 +41,16 @@ export const isClaimable = sql<boolean>`(
     and not exists (select from exports r where r.app_id = e.app_id and r.state = 'processing')
 )`
 
-/** Claims the export that waits for the longest; undefined if none waits. */
+/**
+ * Builds the order in which exports are claimed: by request, but later by the time that the exports of the app have
+ * taken in the last day. So an app that used little precedes, and no export waits forever.
+ */
+const fairOrder = sql`e.requested_at + (
+  select coalesce(sum(u.finished_at - u.started_at), interval '0') from exports u
+  where u.app_id = e.app_id and u.finished_at > now() - interval '1 day'
+)`
+
+/** Claims the export that is first in the fair order; undefined if none waits. */
 export async function claimExport({ db }: ExportContext): Promise<ExportClaim | undefined> {
   try {
     const { rows } = await sql<{
@@ -55,7 +64,7 @@ export async function claimExport({ db }: ExportContext): Promise<ExportClaim | 
         started_at = coalesce(started_at, now()), lease_until = now() + make_interval(secs => ${leaseMs / 1000})
       where (app_id, export_id) = (
         select app_id, export_id from exports e where state in ('queued', 'processing') and ${isClaimable}
-        order by requested_at limit 1 for update skip locked
+        order by ${fairOrder} limit 1 for update skip locked
       )
       returning app_id, export_id, attempt, tries, keys
     `.execute(db)

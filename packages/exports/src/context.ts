@@ -4,7 +4,7 @@ import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 
 /** The settings that running exports needs. */
-export const exportSettings = ['FILE_RETENTION_DAYS'] as const
+export const exportSettings = ['EXPORT_TIME_LIMIT', 'FILE_RETENTION_DAYS'] as const
 
 /** What running and removing exports needs. */
 export interface ExportContext {

@@ -38,7 +38,8 @@ export async function runExport(
   const log = context.log.child({ app_id: claim.appId, export_id: claim.exportId, attempt: claim.attempt })
   const progress = { bytes: 0 }
   const kept = keepClaim({ ...context, log }, claim, () => progress.bytes)
-  const signal = AbortSignal.any([kept.lost, shutdown])
+  const timeLimit = AbortSignal.timeout(context.settings.EXPORT_TIME_LIMIT)
+  const signal = AbortSignal.any([kept.lost, shutdown, timeLimit])
   log.info({ tries: claim.tries }, 'export claimed')
   try {
     // The workers of all earlier tries may have died, so that none of them has failed the export.
@@ -50,7 +51,8 @@ export async function runExport(
     return 'completed'
   } catch (error) {
     const isLost = kept.lost.aborted || error instanceof ExportClaimLost
-    const outcome = isLost ? 'lost' : await release({ ...context, log }, claim, error, shutdown.aborted)
+    const cause = timeLimit.aborted ? tookTooLong(context) : error
+    const outcome = isLost ? 'lost' : await release({ ...context, log }, claim, cause, shutdown.aborted)
     // The answer to the commit that completed the export may be lost: then the error says nothing about the commit.
     if (await isCompleted(context.db, claim)) {
       log.info('export completed, though the answer was lost')
@@ -64,6 +66,12 @@ export async function runExport(
   } finally {
     kept.stop()
   }
+}
+
+/** Another try would hold a slot and a snapshot for as long, so there is none. */
+function tookTooLong({ settings }: ExportContext): ExportImpossible {
+  const minutes = Math.ceil(settings.EXPORT_TIME_LIMIT / 60_000)
+  return new ExportImpossible(`the export took longer than ${minutes} min; request fewer keys at a time`)
 }
 
 /** Writes the file. Returns the number of its rows. */

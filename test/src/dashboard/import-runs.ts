@@ -1,8 +1,7 @@
 import { readSettings } from '@sluice/config'
-import { importSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
-import type { ImportFixture } from '../imports/import-fixture.ts'
+import { fixtureSettings, type ImportFixture } from '../imports/import-fixture.ts'
 import { openApp, type TestDashboard } from './test-dashboard.ts'
 
 /** Returns a fixture that runs imports on the database and storage of a dashboard, as a worker does. */
@@ -10,7 +9,7 @@ export function fixtureOf(
   { database, db, storage }: TestDashboard,
   environment: Record<string, string> = {},
 ): ImportFixture {
-  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
+  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, fixtureSettings)
   const context = { db, storage, settings, log: pino({ level: 'silent' }) }
   return { context, database, storage, close: async () => {} }
 }

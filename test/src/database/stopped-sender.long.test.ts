@@ -50,7 +50,7 @@ test.each([
   await until('the first of the writes', async () => !(await isFree()))
   proxy.set({ kind: 'stall' })
   const isOver = async () => {
-    await endStaleCopies(database.db)
+    await endStaleCopies(database.db, 3_600_000)
     return await isFree()
   }
   await until('the end of the transaction, 20 s after its beginning', isOver, 60_000)

@@ -13,7 +13,7 @@ export async function request({ database }: ImportFixture, appId: number, keys?:
   return requested.exportId
 }
 
-/** Claims the export that waits for the longest, and runs it to its end. */
+/** Claims the export that is first in order, and runs it to its end. */
 export async function runNext({ context }: ImportFixture): Promise<string> {
   const claim = await claimExport(context)
   assert(claim !== undefined, 'no export waits')

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSettings } from '@sluice/config'
 import { connect, migrate, sql } from '@sluice/database'
-import { importSettings, runImport } from '@sluice/imports'
+import { runImport } from '@sluice/imports'
 import { startPostgres } from '@sluice/local-stack'
 import { pino } from 'pino'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestStorage } from '../environment/storage.ts'
 import {
   claim,
+  fixtureSettings,
   type ImportFixture,
   importFile,
   openApp,
@@ -58,7 +59,7 @@ async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDispo
   parts.defer(connection.close)
   const storage = openTestStorage()
   parts.defer(async () => storage.close())
-  const settings = readSettings({ API_URL: 'http://api.test' }, importSettings)
+  const settings = readSettings({ API_URL: 'http://api.test' }, fixtureSettings)
   await fill(freeBytes)
   return {
     context: { db: connection.db, storage, settings, log: pino({ level: 'silent' }) },

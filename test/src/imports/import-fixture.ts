@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { createApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
+import { type ExportContext, exportSettings } from '@sluice/exports'
 import {
   type Claim,
   claimImport,
@@ -19,17 +20,20 @@ import { openTestStorage } from '../environment/storage.ts'
 
 /** Runs imports in this process, against real Postgres and real storage, without queue and API. */
 export interface ImportFixture {
-  context: ImportContext
+  context: ImportContext & ExportContext
   database: TestDatabase
   storage: Storage
   close(): Promise<void>
 }
 
+/** The settings of a fixture. */
+export const fixtureSettings = [...importSettings, ...exportSettings] as const
+
 /** Opens a fixture; `environment` overrides settings as environment variables do. */
 export async function openImportFixture(environment: Record<string, string> = {}): Promise<ImportFixture> {
   const database = await openTestDatabase()
   const storage = openTestStorage()
-  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, importSettings)
+  const settings = readSettings({ API_URL: 'http://api.test', ...environment }, fixtureSettings)
   const context = { db: database.db, storage, settings, log: pino({ level: 'silent' }) }
   return {
     context,

@@ -1,6 +1,7 @@
 import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
+import { exportSettings } from '@sluice/exports'
 import { importSettings } from '@sluice/imports'
 import { mailerSettings, openMailer } from '@sluice/mail'
 import { openQueues } from '@sluice/queue'
@@ -29,6 +30,7 @@ export interface TaskAnswer {
 export function runTasks(): void {
   const settings = readSettings(process.env, [
     ...deletionSettings,
+    ...exportSettings,
     ...importSettings,
     ...mailerSettings,
     ...storageSettings,

@@ -27,6 +27,7 @@ create unique index exports_by_id on exports (export_id);
 -- One export of an app runs at a time.
 create unique index exports_one_active_per_app on exports (app_id) where state = 'processing';
 create index exports_unfinished on exports (requested_at) where state in ('queued', 'processing');
+create index exports_by_end on exports (app_id, finished_at);
 create index exports_with_files on exports (app_id) where files_removed_at is null;
 create index exports_files_to_remove on exports (finished_at) where files_removed_at is null and finished_at is not null;
 create index exports_to_sweep on exports (sweep_at) where sweep_at is not null;
