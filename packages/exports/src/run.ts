@@ -20,8 +20,8 @@ class ExportImpossible extends Error {
   override readonly name = 'ExportImpossible'
 }
 
-/** Level 4 takes half the processor time of the default level 6. The file is 6 % larger. */
-const gzipOptions = { level: 4, chunkSize: 2 ** 18 }
+/** Level 1 takes two fifths of the processor time of the default level 6. The file is a tenth larger. */
+const gzipOptions = { level: 1, chunkSize: 2 ** 18 }
 
 /**
  * Runs a claimed export: writes all profiles of one snapshot into a gzip file, in constant memory. When `shutdown`

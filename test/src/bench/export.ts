@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { ExportView } from '@sluice/contract'
+import type { ExportView, ValueType } from '@sluice/contract'
 import type pg from 'pg'
 import { to } from 'pg-copy-streams'
 import { until } from '../environment/wait.ts'
@@ -21,8 +21,11 @@ import { printTargets } from './targets.ts'
 const longestMs = 10 * 60_000
 const pollMs = 100
 
-/** Nine keys in all four types: name, type, and the SQL expression of a user's value. */
-const keys = [
+/** A key: name, type, and the SQL expression of the value of user `i`. */
+export type BenchKey = readonly [name: string, type: ValueType, value: string]
+
+/** Nine keys in all four types. */
+export const keys: readonly BenchKey[] = [
   ['name', 'string', `'Given ' || i % 1000 || ' Family, ' || i % 77`],
   ['city', 'string', `'City ' || i % 500`],
   ['plan', 'string', `(array['free', 'basic', 'team'])[1 + i % 3]`],
@@ -36,7 +39,7 @@ const keys = [
     'datetime',
     `to_char('2026-01-01'::timestamp + i % 9999999 * interval '1 s', 'YYYY-MM-DD HH24:MI:SS.MS')`,
   ],
-] as const
+]
 
 /**
  * Compares an export to `copy (…) to stdout` piped through gzip: `[--users N] [--rounds N]`. Returns whether the
@@ -53,7 +56,7 @@ export async function benchExport(args: readonly string[]): Promise<boolean> {
   const client = await connectTo((await stack.info()).database)
   try {
     const app = await openApp(stack)
-    await fill(client, app, users)
+    await fill(client, app, keys, users)
     const workers = async () => (await stack.info()).processes.worker ?? []
     const idle = Math.max(...(await Promise.all((await workers()).map(residentMemory))))
     const memory = watchMemory(workers)
@@ -80,16 +83,28 @@ export async function benchExport(args: readonly string[]): Promise<boolean> {
 const toMB = (bytes: number) => Math.ceil(bytes / 1e6)
 const report = { stretch: undefined, digits: 0 } as const
 
-async function fill(client: pg.Client, { appId }: App, users: number): Promise<void> {
+/** Number of keys in one call of `jsonb_build_object`, which accepts 100 arguments. */
+const keysPerCall = 40
+
+/** Registers keys and users of an app, with a profile for each user. */
+export async function fill(
+  client: pg.Client,
+  { appId }: App,
+  columns: readonly BenchKey[],
+  users: number,
+): Promise<void> {
   const userId = `'user-' || lpad(i::text, 8, '0')`
-  const attributes = keys.map(([key, , value]) => `'${key}', ${value}`).join(', ')
-  for (const [key, type] of keys) {
+  const objects = Array.from({ length: Math.ceil(columns.length / keysPerCall) }, (_, index) => {
+    const part = columns.slice(index * keysPerCall, (index + 1) * keysPerCall)
+    return `jsonb_build_object(${part.map(([key, , value]) => `'${key}', ${value}`).join(', ')})`
+  })
+  for (const [key, type] of columns) {
     await client.query('insert into profile_keys (app_id, key, type) values ($1, $2, $3)', [appId, key, type])
   }
   const all = `from generate_series(1::bigint, ${users}) i`
   await client.query(`insert into users (app_id, user_id) select ${appId}, ${userId} ${all}`)
   await client.query(
-    `insert into profiles (app_id, user_id, attributes) select ${appId}, ${userId}, jsonb_build_object(${attributes}) ${all}`,
+    `insert into profiles (app_id, user_id, attributes) select ${appId}, ${userId}, ${objects.join(' || ')} ${all}`,
   )
   await client.query('vacuum analyze users, profiles')
   await client.query('checkpoint')
@@ -109,11 +124,15 @@ async function exportByHand(client: pg.Client, { appId }: App, file: string): Pr
   return (performance.now() - started) / 1000
 }
 
-/** Returns the seconds from the claim of an export to its completion. */
-async function exportBySluice({ api }: RunningStack, client: pg.Client, app: App, users: number): Promise<number> {
+/** Exports all keys of an app. Returns the seconds from the claim of the export to its completion. */
+export async function exportBySluice(
+  { api }: RunningStack,
+  client: pg.Client,
+  app: App,
+  users: number,
+): Promise<number> {
   const headers = { 'X-Service-Token': app.token, 'Content-Type': 'application/json' }
-  const body = JSON.stringify({ keys: keys.map(([key]) => key) })
-  const requested = await fetch(`${api}/v1/exports`, { method: 'POST', headers, body })
+  const requested = await fetch(`${api}/v1/exports`, { method: 'POST', headers, body: '{}' })
   const { export_id: exportId } = (await requested.json()) as { export_id: string }
   const poll = async () => {
     await delay(pollMs)

@@ -6,6 +6,7 @@ import { benchCommandLine } from './cli.ts'
 import { benchDashboard } from './dashboard.ts'
 import { benchDeletions } from './deletions.ts'
 import { benchExport } from './export.ts'
+import { benchExportWidths } from './export-widths.ts'
 import { benchFullSize } from './full-size.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHistory } from './history.ts'
@@ -29,6 +30,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   dashboard: benchDashboard,
   deletions: benchDeletions,
   export: benchExport,
+  'export-widths': benchExportWidths,
   growth: benchGrowth,
   history: benchHistory,
   's3-gateway': benchGateway,
