@@ -114,7 +114,7 @@ describe('the list of imports', () => {
     const found: string[] = []
     for (let query: string | undefined = '?limit=100'; query !== undefined; ) {
       const answer: Answer = await send(api, other, path + query, undefined, { method: 'GET' })
-      expect(JSON.stringify(answer.body).length).toBeLessThan(4 * 2 ** 20)
+      expect(JSON.stringify(answer.body).length).toBeLessThan(2 * 2 ** 20)
       found.push(...idsOf(answer))
       const { next_cursor: cursor } = page(answer)
       query = cursor === null ? undefined : `?limit=100&cursor=${cursor}`

@@ -44,8 +44,8 @@ export async function showImports(
 }
 
 /**
- * Maximum number of bytes of types and warnings in a page, about. For 100 imports with 50,000 columns each, they would
- * be 42 MB. One import may exceed the limit.
+ * Maximum number of bytes of types and warnings in a page. For 100 imports with 50,000 columns each, they would be 42 MB.
+ * One import may exceed the limit.
  */
 const pageBytes = 2 ** 20
 
@@ -57,35 +57,49 @@ export async function pageOfImports(
   db: Database,
   apiUrl: string | undefined,
   appId: number,
-  { state, source, limit, before }: ImportListRequest,
+  request: ImportListRequest,
 ): Promise<{ imports: ImportView[]; nextCursor: string | null }> {
-  const found = await db
-    .selectFrom('imports')
-    .select(['import_id', 'sequence_number'])
-    // The stored size is known without reading the values. Compression makes them about eight times smaller.
-    .select(sql<number>`8 * (pg_column_size(types) + pg_column_size(warnings))`.as('bytes'))
-    .where('app_id', '=', appId)
-    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'queued'))
-    .$if(source !== undefined, (query) => query.where('source', '=', source ?? 'v3'))
-    .$if(before !== undefined, (query) => query.where('sequence_number', '<', before ?? 0))
-    .orderBy('sequence_number', 'desc')
-    .limit(limit + 1)
-    .execute()
-  let bytes = 0
-  const page = found.slice(0, limit).filter((row, index) => {
-    bytes += row.bytes
-    return index === 0 || bytes <= pageBytes
-  })
+  const found = await findPage(db, appId, request)
+  const page = found.slice(0, request.limit).filter(({ bytes }, index) => index === 0 || bytes <= pageBytes)
   const last = page.at(-1)
-  const isCut = last !== undefined && found.length > page.length
+  const ids = page.map((row) => row.import_id)
   return {
-    imports: await showImports(
-      db,
-      apiUrl,
-      page.map((row) => row.import_id),
-    ),
-    nextCursor: isCut ? importCursor(last.sequence_number) : null,
+    imports: await showImports(db, apiUrl, ids),
+    nextCursor: last !== undefined && found.length > page.length ? importCursor(last.sequence_number) : null,
   }
+}
+
+interface PlaceInPage {
+  import_id: string
+  sequence_number: number
+  /** Number of bytes of types and warnings of this import and the preceding ones of the page. */
+  bytes: number
+}
+
+/** Finds the imports of a page, and the first one after it. Reads no import after that one. */
+async function findPage(db: Database, appId: number, request: ImportListRequest): Promise<PlaceInPage[]> {
+  const { state, source, limit, before } = request
+  const chosen = sql`app_id = ${appId}
+    ${state === undefined ? sql`` : sql`and state = ${state}`} ${source === undefined ? sql`` : sql`and source = ${source}`}`
+  const bytes = sql`octet_length(types::text) + octet_length(warnings::text)`
+  const { rows } = await sql<PlaceInPage>`
+    with recursive page as (
+      (
+        select import_id, sequence_number, 1 as place, ${bytes} as bytes from imports
+        where ${chosen} ${before === undefined ? sql`` : sql`and sequence_number < ${before}`}
+        order by sequence_number desc limit 1
+      )
+      union all
+      select following.* from page cross join lateral (
+        select import_id, sequence_number, page.place + 1, page.bytes + ${bytes} from imports
+        where ${chosen} and sequence_number < page.sequence_number
+        order by sequence_number desc limit 1
+      ) following
+      where page.place <= ${limit}::integer and (page.place = 1 or page.bytes <= ${pageBytes}::integer)
+    )
+    select import_id, sequence_number, bytes from page order by place
+  `.execute(db)
+  return rows
 }
 
 /** Selects the columns of a {@link ViewRow} from all imports. */

@@ -30,7 +30,7 @@ export const answerAttacks: Attack[] = [
       const list = (signal: AbortSignal) => attackWith(signal, largeList(urls.api), 'GET', headers)
       return await repeat(context, 60, list)
     },
-    expect: (figures) => atLeast(figures, 'status 200', 20),
+    expect: (figures) => atLeast(figures, 'status 200', 60),
   },
   {
     finding: 24,
