@@ -28,10 +28,10 @@ export interface FoundFiles {
  * run.
  */
 export async function findUnannouncedFiles(context: MaintenanceContext): Promise<FoundFiles> {
-  const first = await listFiles(context)
+  const first = await listNonFolders(context)
   if (first.length === 0) return { all: [], settled: [] }
   const seen = new Set(first.map(nameOf))
-  const all = await ofKnownApps(context, await listFiles(context))
+  const all = await ofKnownApps(context, await listNonFolders(context))
   all.sort((left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime())
   const lastSeen = new Map<number, UnannouncedFile>()
   for (const file of all) if (seen.has(nameOf(file))) lastSeen.set(file.appId, file)
@@ -48,13 +48,20 @@ function nameOf({ hash }: UnannouncedFile): string {
   return hash.toString('hex')
 }
 
-async function listFiles({ relay, shutdown }: MaintenanceContext): Promise<UnannouncedFile[]> {
+async function listNonFolders(context: MaintenanceContext): Promise<UnannouncedFile[]> {
+  // Tools that show folders mark a folder with an empty object.
+  return (await listFiles(context, uploadsPrefix)).filter(({ key, byteSize }) => !key.endsWith('/') || byteSize > 0)
+}
+
+/** Lists the objects below a prefix that are in the path of an app, folders included. */
+export async function listFiles(
+  { relay, shutdown }: Pick<MaintenanceContext, 'relay' | 'shutdown'>,
+  prefix: string,
+): Promise<UnannouncedFile[]> {
   const files: UnannouncedFile[] = []
-  for await (const page of relay.list(uploadsPrefix)) {
+  for await (const page of relay.list(prefix)) {
     shutdown?.throwIfAborted()
     for (const object of page) {
-      // Tools that show folders mark a folder with an empty object.
-      if (object.key.endsWith('/') && object.byteSize === 0) continue
       const key = parseKey(object.key)
       if (key !== undefined) files.push({ ...object, ...key, hash: hashOfObject(object) })
     }

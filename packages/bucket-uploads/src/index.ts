@@ -4,6 +4,7 @@ export { findFile, findImportedFile, type ImportedFile, listFiles } from './file
 export { keepPartNames, keptPartNames } from './part-etags.ts'
 export { reservePart } from './part-sizes.ts'
 export { type FileKey, fileNameProblem, fileSizeProblem, hasDotSegment, parseKey, pathOf } from './path.ts'
+export { removeRefusedFiles } from './refused-files.ts'
 export { importUnannouncedFiles } from './unannounced-files.ts'
 export type { UploadOrigin } from './upload-hash.ts'
 export {

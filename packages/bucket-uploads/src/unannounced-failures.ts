@@ -41,15 +41,18 @@ export async function noteMail(tx: Database, { appId, hash }: FailedFile): Promi
 }
 
 /**
- * Returns the times at which files were refused, by the files' hashes in hex.
+ * Returns the times at which files were refused, by the files' hashes in hex: of one app, or of all apps.
  *
  * Deletes the failures of files that are not in `inBucket`.
  */
-export async function refusedFiles(db: Database, inBucket: readonly FailedFile[]): Promise<Map<string, Date>> {
-  const failures = await db
-    .selectFrom('unannounced_file_failures')
-    .select(['app_id', 'file_hash', 'refused_at'])
-    .execute()
+export async function refusedFiles(
+  db: Database,
+  inBucket: readonly FailedFile[],
+  ofApp?: number,
+): Promise<Map<string, Date>> {
+  let query = db.selectFrom('unannounced_file_failures').select(['app_id', 'file_hash', 'refused_at'])
+  if (ofApp !== undefined) query = query.where('app_id', '=', ofApp)
+  const failures = await query.execute()
   if (failures.length === 0) return new Map()
   const hashes = new Set(inBucket.map(({ hash }) => hash.toString('hex')))
   const refused = new Map<string, Date>()

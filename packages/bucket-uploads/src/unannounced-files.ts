@@ -56,7 +56,7 @@ export async function importUnannouncedFiles(context: MaintenanceContext): Promi
  * Describes a file in the log without its name. The name may contain a user ID, which must not outlast the user's
  * deletion.
  */
-function logFields({ appId, byteSize, modifiedAt }: UnannouncedFile) {
+export function logFields({ appId, byteSize, modifiedAt }: UnannouncedFile) {
   return { app_id: appId, byte_size: byteSize, modified_at: modifiedAt }
 }
 
@@ -66,7 +66,8 @@ interface Problem {
   since: Date
 }
 
-function problemOf({ fileName, byteSize, hash, modifiedAt }: UnannouncedFile, refused: Map<string, Date>) {
+/** Returns why a file cannot become an import, or undefined if it can. */
+export function problemOf({ fileName, byteSize, hash, modifiedAt }: UnannouncedFile, refused: Map<string, Date>) {
   const rule = fileNameProblem(fileName) ?? fileSizeProblem(byteSize)
   if (rule !== undefined) return { text: rule, since: modifiedAt }
   const refusedAt = refused.get(hash.toString('hex'))
@@ -117,18 +118,23 @@ async function refuse(context: MaintenanceContext, file: UnannouncedFile, { text
   const { db, log, settings } = context
   const days = settings.FILE_RETENTION_DAYS
   const event = `file:${file.hash.toString('hex')}`
-  if (await isRetentionOver(db, file, since, days)) {
+  const isOver = () => isRetentionOver(db, file, since, days)
+  const forget = () => forgetMailContents(db, file.appId, sql`m.event = ${event}`, context.shutdown)
+  if (await isOver()) {
     await removeUnlessReplaced(context, file)
-    await forgetMailContents(db, file.appId, sql`m.event = ${event}`, context.shutdown)
+    await forget()
     return []
   }
-  return await db.transaction().execute(async (tx) => {
+  const mails = await db.transaction().execute(async (tx) => {
     if (!(await noteMail(tx, file))) return []
     const app = await tx.selectFrom('apps').select('name').where('app_id', '=', file.appId).executeTakeFirstOrThrow()
     const about = { appName: app.name, fileName: file.fileName, problem: text, removedAfterDays: days }
     log.info({ app_id: file.appId, problem: text }, 'file in the bucket refused')
     return await enqueueMails(tx, file.appId, event, refusedFileNotification(about))
   })
+  // A deletion that completed meanwhile did not see these mails.
+  if (mails.length > 0 && (await isOver())) await forget()
+  return mails
 }
 
 /** Whether a refused file is due for removal: after its retention time, or after a deletion that it may precede. */
@@ -164,7 +170,10 @@ async function removeImported(context: MaintenanceContext, file: UnannouncedFile
  *
  * A file that replaces it between the check and the removal is lost: not every storage supports conditional deletions.
  */
-async function removeUnlessReplaced({ relay }: MaintenanceContext, file: UnannouncedFile): Promise<void> {
+export async function removeUnlessReplaced(
+  { relay }: Pick<MaintenanceContext, 'relay'>,
+  file: UnannouncedFile,
+): Promise<void> {
   const now = await relay.describe(file.key)
   if (now?.etag === file.etag && sameSecond(now.modifiedAt, file.modifiedAt)) await relay.remove(file.key)
 }

@@ -1,13 +1,11 @@
-import { removeUploadsBeforeDeletion } from '@sluice/bucket-uploads'
 import { type Database, sql } from '@sluice/database'
-import { removeExportsOfApp } from '@sluice/exports'
-import { dropErrorRows, forgetFileTraces, removeFilesOfApp } from '@sluice/imports'
 import { deletionNotification, enqueueMails, type MailId } from '@sluice/mail'
-import { enqueueEvent, forgetFileNames } from '@sluice/webhooks'
+import { enqueueEvent } from '@sluice/webhooks'
 import type { DeletionContext } from './context.ts'
 import { localDay } from './dates.ts'
-import { type DueCompletion, deleteUsers } from './delete-users.ts'
+import type { DueCompletion } from './delete-users.ts'
 import { lockApp } from './lock.ts'
+import { userData } from './user-data.ts'
 
 /** Maximum number of requests that one transaction closes. */
 const batchRequests = 1_000
@@ -27,10 +25,9 @@ export async function dueCompletions(db: Database, now: Date): Promise<DueComple
 }
 
 /**
- * Completes the requests of one app and date. It removes the users, the rows that were kept for error files, the stored
- * files of imports and exports, and their names. Then it closes the requests and records the mails and webhook
- * deliveries. Each step commits on its own and may be repeated. Thus the next call recovers from a crash, and several
- * processes may run it at once.
+ * Completes the requests of one app and date. It deletes the users, and clears every store of {@link userData}. Then it
+ * closes the requests and records the mails and webhook deliveries. Each step commits on its own and may be repeated.
+ * Thus the next call recovers from a crash, and several processes may run it at once.
  *
  * Returns how many requests it completed, how many users it deleted, and the new mails. Throws if the process shuts
  * down, or if storage does not remove a file. In both cases it reports nothing as completed.
@@ -40,16 +37,14 @@ export async function complete(
   due: DueCompletion,
   now: Date,
 ): Promise<{ completed: number; usersDeleted: number; mails: MailId[] }> {
-  const usersDeleted = await deleteUsers(context, due, now)
-  await dropErrorRowsOfApp(context, due.appId)
-  const failures =
-    (await removeFilesOfApp(context, due.appId)) +
-    (await removeUploadsBeforeDeletion(context, due.appId)) +
-    (await removeExportsOfApp(context, due.appId))
+  let [usersDeleted, failures] = [0, 0]
+  for (const step of userData) {
+    const cleared = await step.run(context, due, now)
+    usersDeleted += cleared.users ?? 0
+    failures += cleared.failures ?? 0
+  }
   if (failures > 0)
-    throw new Error(`the stored files of ${failures} imports and exports of app ${due.appId} could not be removed`)
-  await forgetFileTraces(context, due.appId)
-  await forgetFileNames(context.db, due.appId, context.shutdown)
+    throw new Error(`${failures} imports, exports and files of app ${due.appId} could not be removed from storage`)
   const mails: MailId[] = []
   let completed = 0
   for (;;) {
@@ -59,14 +54,6 @@ export async function complete(
     mails.push(...closed.mails)
     if (closed.requests < batchRequests) return { completed, usersDeleted, mails }
   }
-}
-
-/** Drops rows of deleted users under the lock of deletions, so that no other transaction deletes a user meanwhile. */
-async function dropErrorRowsOfApp({ db }: DeletionContext, appId: number): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await lockApp(tx, appId)
-    await dropErrorRows(tx, appId)
-  })
 }
 
 /**

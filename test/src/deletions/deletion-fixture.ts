@@ -8,9 +8,10 @@ import {
   requestDeletion,
   runDeletions,
 } from '@sluice/deletions'
+import { openRelay } from '@sluice/storage'
 import { pino } from 'pino'
 import { userIdsIn } from '../environment/database.ts'
-import { openTestBucket, type TestBucket } from '../environment/storage.ts'
+import { openTestBucket, type TestBucket, testStorageSettings } from '../environment/storage.ts'
 import { type ImportFixture, openImportFixture } from '../imports/import-fixture.ts'
 
 /**
@@ -36,7 +37,15 @@ export const schedule = {
 export async function openDeletionFixture(environment: Record<string, string> = {}): Promise<DeletionFixture> {
   const fixture = await openImportFixture()
   const settings = readSettings(environment, deletionSettings)
-  return { ...fixture, deletions: { ...fixture.context, settings } }
+  const relay = openRelay(testStorageSettings())
+  return {
+    ...fixture,
+    deletions: { ...fixture.context, relay, settings },
+    async close() {
+      relay.close()
+      await fixture.close()
+    },
+  }
 }
 
 /** A fixture with its own bucket, which maintenance searches for files. */
@@ -54,7 +63,7 @@ export async function openBucketFixture(environment: Record<string, string> = {}
     bucket,
     storage,
     context,
-    deletions: { ...fixture.deletions, storage },
+    deletions: { ...fixture.deletions, storage, relay },
     maintenance: { ...context, relay },
     async close() {
       bucket.close()

@@ -4,35 +4,77 @@ import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
 /**
- * The columns that can hold text which clients send about users, and what removes the text when a deletion completes.
- * Every other column with text or bytes is in `otherColumns`: a new column must be entered in one of the lists.
+ * Columns with text or bytes that hold nothing which clients send about users: names of keys, settings, counts, hashes,
+ * our own words, people of the app. A new column is entered here, or in `userData` of packages/deletions.
  */
-export const columnsWithUsers: Readonly<Record<string, string>> = {
-  'bucket_uploads.file_name': 'removeUploadsBeforeDeletion',
-  'deletion_request_users.user_id': 'deleteUsers',
-  'import_error_chunks.content': 'dropErrorRows, and removeFilesOfApp for imports that have ended',
-  'imports.file_name': 'removeFilesOfApp and forgetFileTraces',
-  'imports.warnings': 'removeFilesOfApp and forgetFileTraces',
-  'mails.html': 'forgetMailContents',
-  'mails.subject': 'forgetMailContents',
-  'mails.text': 'forgetMailContents',
-  'profiles.attributes': 'deleteUsers',
-  'profiles.user_id': 'deleteUsers',
-  'users.user_id': 'deleteUsers',
-  'webhook_deliveries.body': 'forgetFileNames',
+export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>> = {
+  access_keys: ['access_key_id', 'encrypted_secret'],
+  api_tokens: ['last_four', 'token_hash'],
+  apps: ['bulk_import_limit', 'name', 'new_keys', 'row_hash_secret', 'user_hash_salt'],
+  audit_log: ['address', 'outcome', 'request_id', 'target', 'what', 'who', 'who_type'],
+  bucket_upload_parts: ['etag', 'md5'],
+  bucket_uploads: ['checksum', 'storage_upload_id'],
+  column_mappings: ['columns_hash', 'mapping'],
+  deleted_users: ['user_hash'],
+  deletion_requests: ['salt', 'state', 'token_last_four'],
+  disk_reserve: ['filler'],
+  exports: ['error', 'file_secret', 'keys', 'state'],
+  idempotency_keys: ['body', 'function', 'key', 'request_hash'],
+  imports: [
+    ...['checksum', 'clear_marker', 'columns', 'content_type', 'error', 'error_counts', 'error_file_key'],
+    ...['error_file_secret', 'etag', 'new_keys', 'object_key', 'previewed_keys', 'profile_types', 'signature_hash'],
+    ...['source', 'spelling_counts', 'state', 'types', 'upload_hash'],
+  ],
+  invitation_mails: ['email'],
+  invitations: ['email', 'invited_by', 'secret_hash'],
+  kysely_migration: ['name', 'timestamp'],
+  kysely_migration_lock: ['id'],
+  mails: ['event', 'last_error', 'recipient', 'state', 'subject'],
+  members: ['email'],
+  operators: ['email'],
+  profile_keys: ['key', 'type'],
+  provider_accounts: ['email', 'issuer', 'subject'],
+  rate_limits: ['key'],
+  recently_deleted_users: ['user_hash'],
+  sessions: ['email', 'issuer', 'secret_hash', 'subject'],
+  sign_in_links: ['email', 'secret_hash'],
+  signing_keys: ['key'],
+  unannounced_file_failures: ['file_hash'],
+  webhook_deliveries: ['event', 'last_error', 'state', 'type'],
+  webhook_endpoints: ['encrypted_secret', 'events', 'previous_secret', 'url'],
+  workers: ['host', 'import_ids', 'queues'],
 }
 
-/** Columns without text about users: names of columns and keys, counts, hashes, our own words, people of the app. */
-export const otherColumns = [
-  /^kysely_/,
-  /^(?:access_keys|api_tokens|apps|audit_log|column_mappings|invitations|invitation_mails|members|operators)\./,
-  /^(?:provider_accounts|rate_limits|sessions|sign_in_links|signing_keys|webhook_endpoints|workers|disk_reserve)\./,
-  /^(?:bucket_upload_parts|exports|profile_keys)\./,
-  /^idempotency_keys\.(?:body|function|key|request_hash)$/,
-  /^imports\.(?:columns|clear_marker|error|error_counts|previewed_keys|profile_types|spelling_counts|types)$/,
-  /_hash$|\.(?:state|source|type|event|last_error|recipient|new_keys|content_type|checksum|etag|object_key)$/,
-  /\.(?:error_file_key|error_file_secret|salt|storage_upload_id|token_last_four)$/,
-]
+/** Returns the names of all columns with text or bytes in the service's own tables, as `table.column`. */
+export async function columnsWithText(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.table_name || '.' || c.column_name as name from information_schema.columns c
+    join information_schema.tables t using (table_schema, table_name)
+    where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+      and c.data_type in ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'name', 'character varying')
+    order by c.table_name || '.' || c.column_name collate "C"
+  `.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Returns those of {@link columnsWithText} in which a text occurs. */
+export async function columnsWith(db: Database, text: string): Promise<string[]> {
+  const found: string[] = []
+  for (const name of await columnsWithText(db)) {
+    const [table = '', column = ''] = name.split('.')
+    const value = sql`${sql.ref(column)}::text`
+    const { rows } = await sql`
+      select from ${sql.table(table)} where strpos(${value}, ${text}) > 0 or strpos(${value}, ${inHex(text)}) > 0 limit 1
+    `.execute(db)
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
+
+/** Returns a text as Postgres shows it within bytes. */
+function inHex(text: string): string {
+  return Buffer.from(text).toString('hex')
+}
 
 /** Returns the database's tables, queue included, in which a text occurs as text or as bytes. */
 export async function tablesWith(db: Database, text: string): Promise<string[]> {
@@ -40,11 +82,10 @@ export async function tablesWith(db: Database, text: string): Promise<string[]> 
     select format('%I.%I', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema') order by 1
   `.execute(db)
-  const bytes = Buffer.from(text).toString('hex')
   const found: string[] = []
   for (const { name } of tables) {
     const { rows } = await sql`
-      select from ${sql.raw(name)} t where strpos(t::text, ${text}) > 0 or strpos(t::text, ${bytes}) > 0 limit 1
+      select from ${sql.raw(name)} t where strpos(t::text, ${text}) > 0 or strpos(t::text, ${inHex(text)}) > 0 limit 1
     `.execute(db)
     if (rows.length > 0) found.push(name)
   }
