@@ -1,10 +1,28 @@
 import { type RawBuilder, sql } from '@sluice/database'
+import type { MaintenanceContext } from './context.ts'
+import { listFiles } from './find-unannounced-files.ts'
+import { pathOf } from './path.ts'
 
 // Only storage's clock tells when a file was sent that was put into the bucket without the gateway. So every deletion
 // that may have come later counts as later.
 
-/** Seconds by which the clocks of storage and Postgres may differ, or Postgres's clock may have been set back. */
+/** Seconds by which the clocks of storage and Postgres may differ. */
 const clockToleranceSeconds = 60
+
+/**
+ * Returns the time of the newest file in an app's path by the clock of storage, or null if the path is empty. A
+ * deletion that begins now is later than this time, even if Postgres's clock was set back and tells an earlier time.
+ */
+export async function newestFileAt(
+  context: Pick<MaintenanceContext, 'relay' | 'shutdown'>,
+  appId: number,
+): Promise<Date | null> {
+  const files = await listFiles(context, pathOf(appId))
+  return files.reduce<Date | null>(
+    (newest, { modifiedAt }) => (newest && newest > modifiedAt ? newest : modifiedAt),
+    null,
+  )
+}
 
 /** Returns an expression for the `data_order` of a file. */
 export function orderOfFile(appId: number, sentAt: Date): RawBuilder<number> {

@@ -55,7 +55,10 @@ export interface DeletedUsersTable {
 export interface RecentlyDeletedUsersTable {
   app_id: number
   user_hash: Buffer
-  /** By the clock of Postgres, even if `runDeletions` of packages/deletions is called with another time. */
+  /**
+   * By the clock of Postgres, even if `runDeletions` of packages/deletions is called with another time. At least the
+   * time of the newest unannounced file that precedes the deletion.
+   */
   deleted_at: Timestamp
   /** Data with a lower number was sent before the deletion. */
   data_order: Generated<number>

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { newestFileAt } from '@sluice/bucket-uploads'
 import { type Database, encodeTextArray, lookUpByIndex, retryConflicts, sql } from '@sluice/database'
 import { lockUsersForDeletion, recentlyDeletedHash } from '@sluice/profiles'
 import type { DeletionContext } from './context.ts'
@@ -24,6 +25,7 @@ const restPerBatch = 1
  */
 export async function deleteUsers(context: DeletionContext, due: DueCompletion, now: Date): Promise<number> {
   const { db, log, settings, shutdown } = context
+  const doomed = { ...due, filesUntil: await filesUntil(context, due.appId) }
   let deleted = 0
   let after: Cursor | null = firstCursor
   while (after !== null) {
@@ -31,7 +33,7 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
     const last: Cursor = after
     const began = performance.now()
     const batch = await retryConflicts(() =>
-      db.transaction().execute((tx) => deleteBatch(tx, due, last, settings.DELETION_BATCH_USERS, now)),
+      db.transaction().execute((tx) => deleteBatch(tx, doomed, last, settings.DELETION_BATCH_USERS, now)),
     )
     const took = performance.now() - began
     const users = batch.gone.user_ids.length
@@ -41,6 +43,22 @@ export async function deleteUsers(context: DeletionContext, due: DueCompletion, 
     await delay(took * restPerBatch, undefined, { signal: shutdown })
   }
   return deleted
+}
+
+/** A failure of storage is only logged, because it must not delay the deletion of users. */
+async function filesUntil(context: DeletionContext, appId: number): Promise<Date | null> {
+  try {
+    return await newestFileAt(context, appId)
+  } catch (error) {
+    context.shutdown?.throwIfAborted()
+    context.log.warn({ app_id: appId, err: error }, 'unannounced files not listed before a deletion')
+    return null
+  }
+}
+
+interface Doomed extends DueCompletion {
+  /** The time of the newest unannounced file that precedes the deletion, if any. */
+  filesUntil: Date | null
 }
 
 /**
@@ -61,7 +79,7 @@ interface Batch {
 }
 
 /** Deletes the next users and their profiles. */
-async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, users: number, now: Date): Promise<Batch> {
+async function deleteBatch(tx: Database, due: Doomed, after: Cursor, users: number, now: Date): Promise<Batch> {
   await lockApp(tx, due.appId)
   await lockUsersForDeletion(tx, due.appId)
   await lookUpByIndex(tx)
@@ -79,7 +97,7 @@ async function deleteBatch(tx: Database, due: DueCompletion, after: Cursor, user
  */
 async function settleUsers(
   tx: Database,
-  { appId, completesAt }: DueCompletion,
+  { appId, completesAt, filesUntil }: Doomed,
   after: Cursor,
   users: number,
   now: Date,
@@ -111,7 +129,8 @@ async function settleUsers(
       from settled s join deletion_requests r on r.app_id = ${appId}::integer and r.request_id = s.request_id
     ), recent as (
       insert into recently_deleted_users (app_id, user_hash, deleted_at)
-      select ${appId}::integer, ${recentlyDeletedHash(appId, sql`user_id`)}, clock_timestamp() from doomed
+      select ${appId}::integer, ${recentlyDeletedHash(appId, sql`user_id`)},
+        greatest(clock_timestamp(), ${filesUntil}::timestamptz) from doomed
       on conflict (app_id, user_hash) do update set deleted_at = excluded.deleted_at, data_order = excluded.data_order
     ), counts as (
       select request_id, count(*) as settled, 0 as deleted from doomed group by request_id

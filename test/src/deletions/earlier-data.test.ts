@@ -91,6 +91,10 @@ test('a user who is deleted twice is protected from data sent before the second 
 
 describe('data counts as sent when its content was fixed:', () => {
   const applied = { alice: {}, bob: { age: 2 } }
+  const onlyImport = async () => {
+    const imports = await fixture.database.db.selectFrom('imports').select('import_id').execute()
+    return imports[0]?.import_id ?? ''
+  }
 
   test('by the first request of v3, even if its file arrives after the deletion', async () => {
     const terms = { checksum: md5, byte_size: csvBytes.length, content_type: 'text/csv' as const, dry_run: false }
@@ -143,11 +147,34 @@ describe('data counts as sent when its content was fixed:', () => {
     await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
     await data.deleteAndRegisterAgain()
     expect(await importUnannouncedFiles(fixture.maintenance)).toMatchObject({ imported: 1 })
-    const { import_id: importId } = await fixture.database.db
-      .selectFrom('imports')
-      .select('import_id')
-      .executeTakeFirstOrThrow()
-    await data.run(importId)
+    await data.run(await onlyImport())
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
+
+  test.each([10, 3_600])(
+    'by the time of an unannounced file, even if Postgres’s clock is set back by %i s before the deletion',
+    async (seconds) => {
+      // The times of storage are then as far ahead.
+      const { relay } = fixture.bucket
+      const ahead = (modifiedAt: Date) => new Date(modifiedAt.getTime() + seconds * 1_000)
+      const storageAhead: typeof relay = {
+        ...relay,
+        async *list(prefix) {
+          for await (const page of relay.list(prefix))
+            yield page.map((object) => ({ ...object, modifiedAt: ahead(object.modifiedAt) }))
+        },
+        async describe(key) {
+          const object = await relay.describe(key)
+          return object && { ...object, modifiedAt: ahead(object.modifiedAt) }
+        },
+      }
+      await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
+      await request(fixture, appId, ['alice'], schedule.accepted)
+      await runAt(fixture, schedule.completion, { relay: storageAhead })
+      await data.register('alice')
+      await importUnannouncedFiles({ ...fixture.maintenance, relay: storageAhead })
+      await data.run(await onlyImport())
+      expect(await profilesOf(fixture, appId)).toEqual(applied)
+    },
+  )
 })
