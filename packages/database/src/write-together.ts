@@ -1,5 +1,6 @@
 import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
+import { isDue } from './clock.ts'
 import { applicationName, type Database } from './connect.ts'
 import { pipelineOf } from './wire/pipeline.ts'
 
@@ -69,13 +70,13 @@ export async function endStaleCopies(db: Database, copyOutTimeoutMs: number): Pr
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and usename = current_user and application_name = ${applicationName}
       and query like 'copy %' and state = 'active'
-      and xact_start < clock_timestamp() - make_interval(secs => case wait_event
-        when 'ClientRead' then ${transactionTimeoutMs / 1000}::float8
-        when 'ClientWrite' then ${copyOutTimeoutMs / 1000}::float8
-      end)
+      and (wait_event = 'ClientRead' and ${isOlderThan(transactionTimeoutMs)}
+        or wait_event = 'ClientWrite' and ${isOlderThan(copyOutTimeoutMs)})
   `.execute(db)
   return rows.length
 }
+
+const isOlderThan = (ms: number) => isDue(sql`(xact_start + make_interval(secs => ${ms / 1000}))`, ms)
 
 /**
  * Makes a statement fail with {@link NothingFound} if it returns no row, so that the following statements are skipped.

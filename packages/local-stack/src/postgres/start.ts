@@ -20,6 +20,8 @@ export interface PostgresOptions {
    * Further server settings, such as `{ work_mem: '64MB' }`. With `fsync` off, creating the directory is faster too.
    */
   settings?: Readonly<Record<string, string>>
+  /** Further environment variables of the server. */
+  environment?: Readonly<Record<string, string>>
   /** How to run Postgres's programs. By default, chosen for the machine. */
   launcher?: Launcher
 }
@@ -89,7 +91,11 @@ async function launch(binaries: PostgresBinaries, launcher: Launcher, options: P
     // The process ID in postmaster.pid may belong to a zombie or to another program by now, and the server would refuse
     // to start. With this variable, the server ignores the ID. It still detects by the shared memory whether the
     // directory is in use.
-    env: { ...postgresEnvironment, ...(previous && { PG_GRANDPARENT_PID: String(previous.pid) }) },
+    env: {
+      ...postgresEnvironment,
+      ...options.environment,
+      ...(previous && { PG_GRANDPARENT_PID: String(previous.pid) }),
+    },
     stdio: ['pipe', log.fd, log.fd],
     // The server gets a process group of its own, so Ctrl-C in a terminal does not end it before the apps have stopped.
     detached: true,

@@ -30,6 +30,8 @@ export interface DeploymentOptions {
   orderWaitMs?: number
   /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
+  /** Whether the test sets the clock of Postgres. */
+  setsClock?: boolean
   /** Starts a server between the apps and Postgres, such as a pooler. Returns the address for the apps. */
   pooler?: (databaseUrl: string, postgres: FaultyPostgres) => Promise<{ url: string; close(): Promise<void> }>
   /** Additional settings of the apps, as environment variables. */
@@ -110,7 +112,7 @@ export async function startDeployment(options: DeploymentOptions = {}): Promise<
 async function startParts(options: DeploymentOptions, parts: AsyncDisposableStack): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-faults-'))
   parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  const postgres = await startFaultyPostgres(folder, options.postgresSettings)
+  const postgres = await startFaultyPostgres(folder, options.postgresSettings, options.setsClock)
   parts.defer(postgres.close)
   const redis = options.queue === 'redis' ? await startFaultyRedis(folder) : undefined
   if (redis !== undefined) parts.defer(redis.close)

@@ -67,10 +67,25 @@ export const survivableFaults: Record<string, Fault> = {
 /** Faults of a random schedule. */
 export const faults: Record<string, Fault> = { ...endings, ...survivableFaults }
 
+/** Additional faults of a deployment that sets the clock of Postgres. */
+const clockFaults: Record<string, Fault> = {
+  'Postgres: clock set back': async ({ deployment, random, durationMs }) => {
+    await deployment.postgres.clock?.set(-10 - random(2 * 60 * 60))
+    await delay(durationMs)
+    await deployment.postgres.clock?.set(0)
+  },
+}
+
 /** Additional faults of a deployment with Redis. */
-export const redisFaults: Record<string, Fault> = {
+const redisFaults: Record<string, Fault> = {
   'Redis: refused': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'refuse' }, context.durationMs),
   'Redis: half-open': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'stall' }, context.durationMs),
+}
+
+/** Returns the faults that only some deployments can have. Says so if the clock of Postgres cannot be set here. */
+export function additionalFaults({ redis, postgres }: Deployment): Record<string, Fault> {
+  if (postgres.clock === undefined) console.error('libfaketime is not installed: nobody sets the clock of Postgres')
+  return { ...(redis && redisFaults), ...(postgres.clock && clockFaults) }
 }
 
 function redisProxy({ redis }: Deployment): TcpProxy {

@@ -4,7 +4,7 @@ import type { AppProcess } from './app-process.ts'
 import { largestProfile, openClientApp } from './client.ts'
 import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { redisFaults, survivableFaults } from './faults.ts'
+import { additionalFaults, survivableFaults } from './faults.ts'
 import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
 import { addCounts, injectFaults } from './inject-faults.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
@@ -98,7 +98,7 @@ async function addRound(
   figures: RoundFigures,
   deployment: Deployment,
   others: OtherClients,
-  { seed, queue, roundMs, longestFaultMs }: LongRun,
+  { seed, roundMs, longestFaultMs }: LongRun,
 ): Promise<void> {
   const seedOfRound = seed + 1_000 * figures.rounds
   const clients = await Promise.all(Array.from({ length: apps }, () => openClientApp(deployment, largestProfile)))
@@ -110,7 +110,7 @@ async function addRound(
   working.catch(() => {}) // awaited below unless something else fails first
   const faults = await injectFaults(deployment, {
     random: seeded(seedOfRound),
-    faults: { ...survivableFaults, ...(queue === 'redis' && redisFaults) },
+    faults: { ...survivableFaults, ...additionalFaults(deployment) },
     longestFaultMs,
     over: AbortSignal.timeout(roundMs),
   }).finally(() => over.abort())

@@ -4,8 +4,9 @@ import { type Random, seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, cancel, largestProfile, openClientApp, request, retry, send, upload } from './client.ts'
 import { type Comparison, compareWithModel } from './comparison.ts'
+import { keepDeleting } from './deletions.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { faults, redisFaults } from './faults.ts'
+import { additionalFaults, faults } from './faults.ts'
 import { generateFile } from './generate.ts'
 import { injectFaults } from './inject-faults.ts'
 
@@ -50,7 +51,9 @@ export const shortWaits = {
     IMPORT_ATTEMPTS: '100',
     // Other apps wait nearly all the time here, so that long imports are released repeatedly.
     IMPORT_SLICE: '300ms',
+    S3_GATEWAY_SEARCH_INTERVAL: '1s',
   },
+  setsClock: true,
 }
 
 /** Maximum number of open imports per app. */
@@ -62,14 +65,16 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
   try {
     const apps = await Promise.all(Array.from({ length: run.apps }, () => openClientApp(deployment, largestProfile)))
     const over = new AbortController()
-    const uploading = Promise.all(
-      apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal)),
-    )
+    const deleting = keepDeleting(deployment, over.signal)
+    const uploading = Promise.all([
+      deleting,
+      ...apps.map((app, index) => keepUploading(deployment, app, seeded(run.seed + index), over.signal)),
+    ])
     uploading.catch(() => {}) // awaited below unless something else fails first
     const recovery: Record<string, number> = {}
     const counts = await injectFaults(deployment, {
       random: seeded(run.seed),
-      faults: { ...faults, ...(run.queue === 'redis' && redisFaults) },
+      faults: { ...faults, ...additionalFaults(deployment) },
       longestFaultMs: run.longestFaultMs,
       over: AbortSignal.timeout(run.durationMs),
       async afterFault(name) {
@@ -80,6 +85,7 @@ export async function runAtRandom(run: RandomRun): Promise<RunFigures> {
     await uploading
     const comparison = await compareWithModel(deployment, apps, { timeoutMs: 180_000 })
     await deployment.stopApps()
+    comparison.violations.push(...(await deleting))
     return { seed: run.seed, faults: counts, recovery, ...comparison }
   } finally {
     await deployment.close()

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type RunningPostgres, startPostgres } from '@sluice/local-stack'
 import { startRedis } from '../../environment/redis.ts'
+import { type FakeClock, openFakeClock } from './fake-clock.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** A server that tests can restart, behind a proxy. */
@@ -17,18 +18,36 @@ export interface FaultyPostgres extends RestartableServer {
   /** Address that bypasses the proxy, for the tests. */
   directUrl: string
   dataDirectory: string
+  /** Undefined unless the tests set this server's clock, and libfaketime is installed. */
+  clock: FakeClock | undefined
   /** Restarts the server: `fast` is a clean shutdown, `immediate` is a crash from which the next start recovers. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
 }
 
-/** Starts a Postgres server with its data below `folder`. The data does not survive a power failure. */
+/**
+ * Starts a Postgres server with its data below `folder`. The data does not survive a power failure. With `setsClock`,
+ * tests can set the clock of the server.
+ */
 export async function startFaultyPostgres(
   folder: string,
   additionalSettings: Readonly<Record<string, string>> = {},
+  setsClock = false,
 ): Promise<FaultyPostgres> {
   const dataDirectory = join(folder, 'postgres')
   const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB', ...additionalSettings }
-  let server: RunningPostgres = await startPostgres({ dataDirectory, port: 0, settings })
+  const clock = setsClock ? await openFakeClock(folder) : undefined
+  const readPid = async () => Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
+  const start = async (onPort: number) => {
+    const started = await startPostgres({
+      dataDirectory,
+      port: onPort,
+      settings,
+      environment: clock?.environment ?? {},
+    })
+    await clock?.forget(await readPid())
+    return started
+  }
+  let server: RunningPostgres = await start(0)
   const { port, url: directUrl } = server
   const proxy = await startTcpProxy(() => port)
   return {
@@ -36,14 +55,14 @@ export async function startFaultyPostgres(
     url: throughProxy(directUrl, proxy),
     directUrl,
     dataDirectory,
+    clock,
     async restart(mode) {
       if (mode === 'fast') await server.stop()
       else {
-        const [pid] = (await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8')).split('\n')
-        process.kill(Number(pid), 'SIGQUIT')
+        process.kill(await readPid(), 'SIGQUIT')
         await server.exited
       }
-      server = await startPostgres({ dataDirectory, port, settings })
+      server = await start(port)
     },
     async close() {
       await proxy.close()

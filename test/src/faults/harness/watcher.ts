@@ -121,10 +121,12 @@ function noteOrder(
   if (change.position > 0) complain(`claimed again after ${before.at(-1)} was claimed between two of its batches`)
   order.set(change.app_id, [...before.filter((importId) => importId !== change.import_id), change.import_id])
   for (const other of change.others) {
-    const mayPass = isUploading(other) && (change.waited_ms ?? 0) >= orderWaitMs
+    const waited = change.waited_ms ?? 0
+    // A negative time shows that the clock of Postgres was set back. How long the import has waited is then unknown.
+    const mayPass = isUploading(other) && (waited >= orderWaitMs || waited < 0)
     if (other.position > 0)
       complain(`claimed while number ${other.sequence_number} is released between two of its batches`)
-    else if (!mayPass) complain(`claimed after ${change.waited_ms} ms before ${JSON.stringify(other)} of its order`)
+    else if (!mayPass) complain(`claimed after ${waited} ms before ${JSON.stringify(other)} of its order`)
   }
 }
 
