@@ -93,6 +93,21 @@ test('an upload is noticed, and an import whose upload never arrived expires', a
   expect(await noticeUploads(fixture.context)).toEqual({ queued: 1, expired: 1 })
 })
 
+test('an upload is noticed soon, although its import expired when the clock was set forward again', async () => {
+  const { importId } = await requestImport(fixture.context, appId, request)
+  const check = async () => {
+    await setTime(importId, 'upload_check_at', -1)
+    return await noticeUploads(fixture.context)
+  }
+  await setTime(importId, 'upload_expires_at', -2 * 60 * 60)
+  expect(await check()).toEqual({ queued: 0, expired: 1 })
+  expect(await check()).toEqual({ queued: 0, expired: 0 })
+  const { rows } = await sql<{ seconds: number }>`
+    select extract(epoch from upload_check_at - now())::float8 as seconds from imports
+  `.execute(db)
+  expect(rows[0]?.seconds).toBeLessThan(60)
+})
+
 test('the report of a cancelled import is made, although the process that began it died', async () => {
   const importId = await queueFile(fixture, appId, file)
   await cancelImport(db, importId)
