@@ -25,7 +25,14 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-type StoredTime = 'lease_until' | 'retry_at' | 'dispatched_at' | 'queued_at' | 'upload_check_at' | 'upload_expires_at'
+type StoredTime =
+  | 'finished_at'
+  | 'lease_until'
+  | 'retry_at'
+  | 'dispatched_at'
+  | 'queued_at'
+  | 'upload_check_at'
+  | 'upload_expires_at'
 
 /** Sets one of an import's times to `seconds` from now. */
 async function setTime(importId: string, time: StoredTime, seconds: number): Promise<void> {
@@ -93,14 +100,20 @@ test('an upload is noticed, and an import whose upload never arrived expires', a
   expect(await noticeUploads(fixture.context)).toEqual({ queued: 1, expired: 1 })
 })
 
-test('an upload is noticed soon, although its import expired when the clock was set forward again', async () => {
+test.each([
+  // The times of the window's end and of the expiry, as the clock of now shows them, s.
+  ['when the clock was set forward again', -2 * 60 * 60, 0],
+  ['while the clock was behind', 4 * 60, -2 * 60 * 60],
+])('an upload is noticed soon, although its import expired %s', async (_, windowEnd, expiry) => {
   const { importId } = await requestImport(fixture.context, appId, request)
   const check = async () => {
     await setTime(importId, 'upload_check_at', -1)
     return await noticeUploads(fixture.context)
   }
-  await setTime(importId, 'upload_expires_at', -2 * 60 * 60)
+  await setTime(importId, 'upload_expires_at', -day)
   expect(await check()).toEqual({ queued: 0, expired: 1 })
+  await setTime(importId, 'upload_expires_at', windowEnd)
+  await setTime(importId, 'finished_at', expiry)
   expect(await check()).toEqual({ queued: 0, expired: 0 })
   const { rows } = await sql<{ seconds: number }>`
     select extract(epoch from upload_check_at - now())::float8 as seconds from imports

@@ -17,8 +17,8 @@ const uploadGraceMs = 60_000
 const lateUploadWatchMs = 24 * 60 * 60_000
 
 /**
- * Longest pause between two checks of a late upload. Each pause is a quarter of the time since the import expired. If
- * Postgres's clock was set back for a while, the window ended much earlier by the clock of now.
+ * Longest pause between two checks of a late upload. Each pause is a quarter of the time since the window ended and the
+ * import expired. If Postgres's clock was set back for a while, one of the two is much earlier by the clock of now.
  */
 const longestCheckPauseMs = lateUploadWatchMs / 4
 
@@ -82,7 +82,7 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
     set upload_check_at = case
       when i.state = 'awaiting_upload' then now() + make_interval(secs => ${intervalSeconds})
       when now() > i.upload_expires_at + make_interval(secs => ${lateUploadWatchMs / 1000}) then null
-      else now() + greatest(make_interval(secs => ${intervalSeconds}), (now() - coalesce(i.finished_at, i.upload_expires_at)) / 4)
+      else now() + greatest(make_interval(secs => ${intervalSeconds}), (now() - greatest(i.finished_at, i.upload_expires_at)) / 4)
     end
     where (i.app_id, i.import_id) in (
       select app_id, import_id from imports
