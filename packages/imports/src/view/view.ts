@@ -36,9 +36,13 @@ export async function showImports(
   db: Database,
   apiUrl: string | undefined,
   importIds: readonly string[],
+  appId?: number,
 ): Promise<ImportView[]> {
   if (importIds.length === 0) return []
-  const rows = await selectImports(db).where('import_id', 'in', importIds).execute()
+  const rows = await selectImports(db)
+    .where('import_id', 'in', importIds)
+    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
+    .execute()
   const found = new Map(rows.map((row) => [row.import_id, row]))
   return importIds.flatMap((id) => found.get(id) ?? []).map((row) => toView(row, apiUrl))
 }
@@ -64,7 +68,7 @@ export async function pageOfImports(
   const last = page.at(-1)
   const ids = page.map((row) => row.import_id)
   return {
-    imports: await showImports(db, apiUrl, ids),
+    imports: await showImports(db, apiUrl, ids, appId),
     nextCursor: last !== undefined && found.length > page.length ? importCursor(last.sequence_number) : null,
   }
 }
