@@ -62,7 +62,7 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
     const canRepeat = canBeMadeAgain(request, reply.statusCode)
     await settle(db, keyed, { claim: keyed.found.claim, status: reply.statusCode, payload, canRepeat }).catch(
       (error: unknown) => {
-        // No response is stored, so the claim ends with its lease. A repetition after that is handled like a new request.
+        // No response is stored, so the claim ends with its lease. A later repetition is handled like a new request.
         log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
       },
     )

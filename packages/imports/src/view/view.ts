@@ -48,8 +48,8 @@ export async function showImports(
 }
 
 /**
- * Maximum number of bytes of types and warnings in a page. For 100 imports with 50,000 columns each, they would be 42 MB.
- * One import may exceed the limit.
+ * Maximum number of bytes of types and warnings in a page. One import may exceed it. 100 imports of 50,000 columns each
+ * would have 42 MB.
  */
 const pageBytes = 2 ** 20
 
@@ -80,7 +80,7 @@ interface PlaceInPage {
   bytes: number
 }
 
-/** Finds the imports of a page, and the first one after it. Reads no import after that one. */
+/** Finds the imports of a page, and the import that follows the page. Reads no further import. */
 async function findPage(db: Database, appId: number, request: ImportListRequest): Promise<PlaceInPage[]> {
   const { state, source, limit, before } = request
   const chosen = sql`app_id = ${appId}
