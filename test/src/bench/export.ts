@@ -118,7 +118,7 @@ async function exportByHand(client: pg.Client, { appId }: App, file: string): Pr
     select u.user_id, ${columns} from users u left join profiles p using (app_id, user_id)
     where app_id = ${appId} order by u.user_id
   ) to stdout with (format csv, header)`)
-  const gzip = spawn('gzip', { stdio: ['pipe', 'pipe', 'inherit'] })
+  const gzip = spawn('gzip', ['-1'], { stdio: ['pipe', 'pipe', 'inherit'] })
   const written = pipeline(gzip.stdout, createWriteStream(file))
   await Promise.all([pipeline(client.query(copy), gzip.stdin), written, once(gzip, 'close')])
   return (performance.now() - started) / 1000
