@@ -58,14 +58,10 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
     if (keyed?.found.outcome === 'stored' && keyed.found.response.status === reply.statusCode) {
       reply.header('Idempotency-Replayed', 'true')
     }
-    if (keyed?.found.outcome !== 'claimed') return
-    const canRepeat = canBeMadeAgain(request, reply.statusCode)
-    await settle(db, keyed, { claim: keyed.found.claim, status: reply.statusCode, payload, canRepeat }).catch(
-      (error: unknown) => {
-        // No response is stored, so the claim ends with its lease. A later repetition is handled like a new request.
-        log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
-      },
-    )
+    await settle(db, request, reply, payload).catch((error: unknown) => {
+      // No response is stored, so the claim ends with its lease. A later repetition is handled like a new request.
+      log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
+    })
   })
 }
 
@@ -115,22 +111,18 @@ function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: nu
   return config.upload !== true && (status >= 400 || config.idempotency?.isRepeatable === true)
 }
 
-interface Response {
-  claim: KeyClaim
-  status: number
-  payload: unknown
-  /** The response can be made again. */
-  canRepeat: boolean
-}
-
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
-async function settle(db: Database, keyed: KeyedRequest, { claim, status, payload, canRepeat }: Response) {
+async function settle(db: Database, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
+  const { keyed } = request
+  if (keyed?.found.outcome !== 'claimed') return
   keyed.stopRenewing()
+  const { claim } = keyed.found
+  const { statusCode: status } = reply
   if (keyed.isRecorded && status < 400) return
   const { bodyHash: requestHash } = keyed
   const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
   if (!isKept) return await releaseKey(db, claim)
-  const body = canRepeat && payload.length > longestKeptBody ? null : payload
+  const body = payload.length > longestKeptBody && canBeMadeAgain(request, status) ? null : payload
   await completeKey(db, claim, { status, body, requestHash, importId: null })
 }
 

@@ -24,7 +24,7 @@ export const rateSettings = {
   RATE_LIMIT_DASHBOARD_PERSON: withDefault(
     rateLimit,
     '1200/60s',
-    'Pages and forms of the dashboard that one person requests in a fixed window, in all sessions',
+    'Pages and forms of the dashboard in a fixed window, per person in all sessions together',
   ),
   RATE_LIMIT_DASHBOARD_APP: withDefault(
     rateLimit,

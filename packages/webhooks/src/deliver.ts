@@ -155,39 +155,34 @@ async function recordFailure(
       .executeTakeFirst()
     if (recorded === undefined) return { outcome: 'not due' }
     const isFailing = recorded.state === 'failed' && delivery.type !== webhookTest
-    const mails = isGone ? await disable(tx, delivery, error) : isFailing ? await markFailing(tx, delivery, error) : []
+    const column = isGone ? 'disabled_at' : isFailing ? 'failing_since' : undefined
+    const mails = column === undefined ? [] : await mark(tx, delivery, error, column)
     const outcome = recorded.state === 'failed' ? 'failed' : 'postponed'
     return { outcome, error, attempt: delivery.attempt, mails }
   })
 }
 
-/** Disables an endpoint whose receiver says that it is gone. Returns the mails about it; none if it was disabled. */
-async function disable(tx: Database, delivery: ClaimedDelivery, error: string): Promise<MailId[]> {
-  const { appId, endpointId } = delivery
-  const disabled = await tx
-    .updateTable('webhook_endpoints')
-    .set({ disabled_at: sql<Date>`now()` })
-    .where('app_id', '=', appId)
-    .where('endpoint_id', '=', endpointId)
-    .where('disabled_at', 'is', null)
-    .where('removed_at', 'is', null)
-    .executeTakeFirst()
-  return disabled.numUpdatedRows === 0n ? [] : await mailAbout(tx, delivery, error, disabledWebhookNotification)
-}
-
-/** Marks an endpoint as failing. Returns the mails about it; none if it was failing before. */
-async function markFailing(tx: Database, delivery: ClaimedDelivery, error: string): Promise<MailId[]> {
+/** Marks an endpoint as disabled or failing, and returns the mails about it; none if it was marked before. */
+async function mark(
+  tx: Database,
+  delivery: ClaimedDelivery,
+  error: string,
+  column: keyof typeof marks,
+): Promise<MailId[]> {
   const { appId, endpointId } = delivery
   const marked = await tx
     .updateTable('webhook_endpoints')
-    .set({ failing_since: sql<Date>`now()` })
+    .set({ [column]: sql<Date>`now()` })
     .where('app_id', '=', appId)
     .where('endpoint_id', '=', endpointId)
-    .where('failing_since', 'is', null)
+    .where(column, 'is', null)
     .where('removed_at', 'is', null)
     .executeTakeFirst()
-  return marked.numUpdatedRows === 0n ? [] : await mailAbout(tx, delivery, error, failingWebhookNotification)
+  return marked.numUpdatedRows === 0n ? [] : await mailAbout(tx, delivery, error, marks[column])
 }
+
+/** The mails about the marks of an endpoint. `disabled_at` means that its receiver answered 410. */
+const marks = { disabled_at: disabledWebhookNotification, failing_since: failingWebhookNotification }
 
 async function mailAbout(
   tx: Database,

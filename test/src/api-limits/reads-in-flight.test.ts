@@ -1,7 +1,6 @@
-import { sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestApi, send } from '../api/test-api.ts'
-import { lockWaits } from '../environment/database.ts'
+import { lockTable, lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 
 test('reads of one app are answered one after the other, further ones are refused, and other apps do not wait', async () => {
@@ -13,20 +12,7 @@ test('reads of one app are answered one after the other, further ones are refuse
   const list = async () =>
     void answers.push(await send(api, app, '/v3/user_profiles/bulk_import', undefined, { method: 'GET' }))
 
-  const held = Promise.withResolvers<void>()
-  const locked = db.transaction().execute(async (tx) => {
-    await sql`lock table imports`.execute(tx)
-    await held.promise
-  })
-  await until(
-    'the lock',
-    async () =>
-      (
-        await sql`
-    select from pg_locks where relation = 'imports'::regclass and mode = 'AccessExclusiveLock'
-  `.execute(db)
-      ).rows.length === 1,
-  )
+  const release = await lockTable(db, 'imports')
   const lists = Array.from({ length: 25 }, list)
   await until('refusals', () => answers.length === 5)
   expect(answers[0]).toMatchObject({
@@ -36,7 +22,6 @@ test('reads of one app are answered one after the other, further ones are refuse
   })
   expect((await send(api, other, '/v1/profile_keys', undefined, { method: 'GET' })).status).toBe(200)
   await until('one list to read', async () => (await lockWaits(db)).length === 1)
-  held.resolve()
-  await Promise.all([locked, ...lists])
+  await Promise.all([release(), ...lists])
   expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(429), ...Array(20).fill(200)])
 })

@@ -1,9 +1,8 @@
 import { readSettings } from '@sluice/config'
 import { openRequestLimiter, requestLimitSettings } from '@sluice/dashboard-app/src/access/request-limits.ts'
-import { sql } from '@sluice/database'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { lockWaits } from '../environment/database.ts'
+import { lockTable, lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { openAppWith } from './import-runs.ts'
 import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
@@ -66,25 +65,11 @@ test('forms of one app are worked on one after the other, a person has a share o
   const statuses: number[] = []
   const find = async () => void statuses.push((await member.postWithoutToken(`${page}/mappings/find`, form)).status)
 
-  const held = Promise.withResolvers<void>()
-  const locked = dashboard.db.transaction().execute(async (tx) => {
-    await sql`lock table column_mappings`.execute(tx)
-    await held.promise
-  })
-  await until(
-    'the lock',
-    async () =>
-      (
-        await sql`
-    select from pg_locks where relation = 'column_mappings'::regclass and mode = 'AccessExclusiveLock'
-  `.execute(dashboard.db)
-      ).rows.length === 1,
-  )
+  const release = await lockTable(dashboard.db, 'column_mappings')
   const forms = Array.from({ length: 45 }, find)
   await until('refusals', () => statuses.length === 5)
   expect((await neighbour.get(`/apps/${other.appId}/settings`)).status).toBe(200)
   await until('one form to be worked on', async () => (await lockWaits(dashboard.db)).length === 1)
-  held.resolve()
-  await Promise.all([locked, ...forms])
+  await Promise.all([release(), ...forms])
   expect(statuses).toEqual([...Array(5).fill(429), ...Array(40).fill(204)])
 })

@@ -28,8 +28,9 @@ function emptyWhileCompleted(relay: Relay): Relay {
   }
 }
 
-test('of two requests that complete an upload at once, none is told that parts are missing', async () => {
-  const gateway = await openTestGateway({}, undefined, emptyWhileCompleted)
+/** Opens a gateway on changed storage, with an upload of one part that waits for its completion. */
+async function openUpload(change: (relay: Relay) => Relay) {
+  const gateway = await openTestGateway({}, undefined, change)
   onTestFinished(() => gateway.close())
   const owner = await gateway.openOwner()
   const client = gateway.clientOf(owner)
@@ -37,10 +38,20 @@ test('of two requests that complete an upload at once, none is told that parts a
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
   const { ETag } = await client.send(new UploadPartCommand({ ...target, UploadId, PartNumber: 1, Body: smallFile }))
   const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
-  const complete = () => client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }))
+  return {
+    gateway,
+    owner,
+    uploadId: UploadId,
+    complete: () => client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload })),
+    abort: () => client.send(new AbortMultipartUploadCommand({ ...target, UploadId })),
+  }
+}
+
+test('of two requests that complete an upload at once, none is told that parts are missing', async () => {
+  const { gateway, owner, uploadId, complete } = await openUpload(emptyWhileCompleted)
   const [first, second] = await Promise.all([complete(), complete()])
   expect(first.ETag).toBe(second.ETag)
-  expect(await importRows(gateway, owner)).toMatchObject([{ import_id: UploadId }])
+  expect(await importRows(gateway, owner)).toMatchObject([{ import_id: uploadId }])
 })
 
 test('a completion beside an abort finds no upload, however far it has come', async () => {
@@ -54,17 +65,12 @@ test('a completion beside an abort finds no upload, however far it has come', as
     },
   })
   for (const step of ['listParts', 'completeParts', 'describe'] as const) {
-    const gateway = await openTestGateway({}, undefined, abortedAfter(step))
-    onTestFinished(() => gateway.close())
-    const owner = await gateway.openOwner()
-    const client = gateway.clientOf(owner)
-    const target = { Bucket: gateway.bucket, Key: `${owner.path}a.csv` }
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(target))
-    const { ETag } = await client.send(new UploadPartCommand({ ...target, UploadId, PartNumber: 1, Body: smallFile }))
-    abort = () => client.send(new AbortMultipartUploadCommand({ ...target, UploadId }))
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
-    const completing = client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }))
-    await expect(completing, step).rejects.toMatchObject({ name: 'NoSuchUpload', $metadata: { httpStatusCode: 404 } })
-    expect(await importRows(gateway, owner)).toEqual([])
+    const upload = await openUpload(abortedAfter(step))
+    abort = upload.abort
+    await expect(upload.complete(), step).rejects.toMatchObject({
+      name: 'NoSuchUpload',
+      $metadata: { httpStatusCode: 404 },
+    })
+    expect(await importRows(upload.gateway, upload.owner)).toEqual([])
   }
 })
