@@ -13,7 +13,7 @@ export interface DueCompletion {
 
 /**
  * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than
- * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, packages/deletions).
+ * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletions).
  */
 const restPerBatch = 1
 

@@ -36,7 +36,7 @@ export async function receiveFile<Checked>(
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context
   // The import is inserted before the first byte is read, because `requested_at` must not be later than the file's data
-  // (docs/decisions.md, packages/deletions).
+  // (docs/decisions.md, Deletions).
   const { objectKey, options } = await reserveImport(context, id, expected)
   try {
     const { contentType, byteSize, content } = await open()
