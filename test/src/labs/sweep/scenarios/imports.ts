@@ -1,0 +1,86 @@
+import { gzipSync } from 'node:zlib'
+import { seeded } from '../../../environment/random.ts'
+import { request, send, upload } from '../../../faults/harness/client.ts'
+import { type GeneratedFile, generatedUsers, generateSoundFile, write } from '../../../faults/harness/generate.ts'
+import type { Scenario, Stage } from '../scenario.ts'
+
+/** Rows of a file: three batches, the last one not full. */
+const rows = 120
+
+/** The apps that an import needs. */
+export const importApps = ['api', 'worker'] as const
+
+/** Returns a file with several keys, whose rows have values, changes and errors. */
+export function fileNumber(number: number): GeneratedFile {
+  return generateSoundFile(seeded(number), number, rows)
+}
+
+const uploaded = (file: GeneratedFile) => (stage: Stage) => upload(stage.system, stage.app, file)
+
+const noticed = ({ maintain }: Stage) => maintain('notice-uploads')
+
+/** An app's first import: it registers keys and inserts profiles. */
+export const firstImport: Scenario = {
+  name: 'first-import',
+  apps: importApps,
+  steps: [uploaded(fileNumber(3)), noticed],
+}
+
+/** An import that changes profiles, with invalid rows. */
+export const changes: Scenario = {
+  name: 'changes',
+  apps: importApps,
+  setup: [uploaded(fileNumber(3)), noticed],
+  steps: [uploaded(fileNumber(5)), noticed],
+}
+
+/** A file of equal rows, imported twice: most rows are known already. */
+export const identicalRows: Scenario = {
+  name: 'identical-rows',
+  apps: importApps,
+  setup: [uploaded(equalRows()), noticed],
+  steps: [uploaded(equalRows()), noticed],
+}
+
+function equalRows(): GeneratedFile {
+  const row = [Buffer.from('user-1'), Buffer.from('same')]
+  const table = { header: ['user_id', 'mark'], rows: Array.from({ length: rows }, () => row) }
+  return { table, bytes: write(table), contentType: 'text/csv', refusal: undefined }
+}
+
+/** A compressed file of two members. The second begins in the middle of a batch. */
+export const twoMembers: Scenario = {
+  name: 'gzip-two-members',
+  apps: importApps,
+  steps: [uploaded(inTwoMembers()), noticed],
+}
+
+function inTwoMembers(): GeneratedFile {
+  const header = ['user_id', 'mark']
+  const table = {
+    header,
+    rows: Array.from({ length: rows }, (_, row) => [
+      Buffer.from(generatedUsers[row % generatedUsers.length] ?? ''),
+      Buffer.from(`m${row}`),
+    ]),
+  }
+  const csv = write(table)
+  const middle = csv.length / 2
+  const bytes = Buffer.concat([gzipSync(csv.subarray(0, middle)), gzipSync(csv.subarray(middle))])
+  return { table, bytes, contentType: 'application/gzip', refusal: undefined }
+}
+
+/** A refused file: its mail has two recipients, and the mail server rejects the second. */
+export const mail: Scenario = {
+  name: 'mail',
+  apps: importApps,
+  steps: [
+    async ({ system, app }) => {
+      const table = { header: ['mark', 'age'], rows: [[Buffer.from('1'), Buffer.from('1')]] }
+      const refusal = 'user_id column is required'
+      const file: GeneratedFile = { table, bytes: write(table), contentType: 'text/csv', refusal }
+      await send(app, await request(system, app, file), file)
+    },
+    noticed,
+  ],
+}
