@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -14,18 +15,16 @@ import { residentMemory, watchMemory } from '../../memory/peak-memory.ts'
 import { type App, openApp } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { connectTo } from './import/postgres.ts'
-import { openScratch } from './scratch.ts'
-import { median } from './statistics.ts'
-import { printTargets } from './targets.ts'
+import { median, openScratch, printTargets } from './measuring.ts'
 
 const longestMs = 10 * 60_000
 const pollMs = 100
 
 /** A key: name, type, and the SQL expression of the value of user `i`. */
-export type BenchKey = readonly [name: string, type: ValueType, value: string]
+type BenchKey = readonly [name: string, type: ValueType, value: string]
 
 /** Nine keys in all four types. */
-export const keys: readonly BenchKey[] = [
+const keys: readonly BenchKey[] = [
   ['name', 'string', `'Given ' || i % 1000 || ' Family, ' || i % 77`],
   ['city', 'string', `'City ' || i % 500`],
   ['plan', 'string', `(array['free', 'basic', 'team'])[1 + i % 3]`],
@@ -87,12 +86,7 @@ const report = { stretch: undefined, digits: 0 } as const
 const keysPerCall = 40
 
 /** Registers keys and users of an app, with a profile for each user. */
-export async function fill(
-  client: pg.Client,
-  { appId }: App,
-  columns: readonly BenchKey[],
-  users: number,
-): Promise<void> {
+async function fill(client: pg.Client, { appId }: App, columns: readonly BenchKey[], users: number): Promise<void> {
   const userId = `'user-' || lpad(i::text, 8, '0')`
   const objects = Array.from({ length: Math.ceil(columns.length / keysPerCall) }, (_, index) => {
     const part = columns.slice(index * keysPerCall, (index + 1) * keysPerCall)
@@ -125,12 +119,7 @@ async function exportByHand(client: pg.Client, { appId }: App, file: string): Pr
 }
 
 /** Exports all keys of an app. Returns the seconds from the claim of the export to its completion. */
-export async function exportBySluice(
-  { api }: RunningStack,
-  client: pg.Client,
-  app: App,
-  users: number,
-): Promise<number> {
+async function exportBySluice({ api }: RunningStack, client: pg.Client, app: App, users: number): Promise<number> {
   const headers = { 'X-Service-Token': app.token, 'Content-Type': 'application/json' }
   const requested = await fetch(`${api}/v1/exports`, { method: 'POST', headers, body: '{}' })
   const { export_id: exportId } = (await requested.json()) as { export_id: string }
@@ -146,4 +135,71 @@ export async function exportBySluice(
     [exportId],
   )
   return rows[0]?.seconds ?? Number.NaN
+}
+
+/** Numbers of keys, each with a number of users that makes a file of about 100 MB before compression. */
+const widths = [
+  { columns: 9, users: 700_000 },
+  { columns: 200, users: 32_000 },
+  { columns: 500, users: 13_000 },
+] as const
+
+/**
+ * Compares exports of narrow and wide profiles to a bare `copy (select …) to stdout` of the same bytes, without
+ * compression and storage: `[--rounds N]`. Returns whether the targets are met.
+ */
+export async function benchExportWidths(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({ args: [...args], options: { rounds: { type: 'string', default: '3' } } })
+  const stack = await startStack({ env: { RATE_LIMIT_EXPORT: '1000/60s' } })
+  const client = await connectTo((await stack.info()).database)
+  try {
+    const targets = []
+    for (const { columns, users } of widths) {
+      const app = await openApp(stack)
+      const repeated = Array.from({ length: columns }, (_, index) => keyOf(index))
+      await fill(client, app, repeated, users)
+      const ratios: number[] = []
+      for (let round = 0; round < Number(values.rounds); round++) {
+        const copied = await bareCopy(client, app, repeated)
+        const exported = await exportBySluice(stack, client, app, users)
+        ratios.push(exported / copied.seconds)
+        const size = `${(copied.bytes / 1e6).toFixed(0)} MB`
+        console.log(`${columns} keys, ${size}: copy ${copied.seconds.toFixed(2)} s, export ${exported.toFixed(2)} s`)
+      }
+      targets.push({ name: `export of ${columns} keys ÷ bare copy`, measured: median(ratios), must: 2, ...about })
+    }
+    return printTargets(targets)
+  } finally {
+    await client.end()
+    await stack.stop()
+  }
+}
+
+const about = { stretch: 1.5, digits: 2 } as const
+
+/** Returns a key with the type and values of one of the nine keys. */
+function keyOf(index: number): BenchKey {
+  const [name, type, value] = keys[index % keys.length] as BenchKey
+  return [`${name} ${index}`, type, value]
+}
+
+/** Copies the values as Postgres has them, unpacking each profile once, and drops the bytes. */
+async function bareCopy(client: pg.Client, { appId }: App, columns: readonly BenchKey[]) {
+  const cells = columns.map(([key]) => `attributes ->> '${key}'`).join(', ')
+  const copy = to(`copy (
+    select user_id, ${cells} from (
+      select user_id, attributes || '{}' as attributes from users left join profiles using (app_id, user_id)
+      where app_id = ${appId} order by user_id offset 0
+    ) p
+  ) to stdout with (format csv)`)
+  let bytes = 0
+  const dropped = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      done()
+    },
+  })
+  const started = performance.now()
+  await pipeline(client.query(copy), dropped)
+  return { seconds: (performance.now() - started) / 1000, bytes }
 }

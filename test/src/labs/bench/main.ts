@@ -1,47 +1,24 @@
 // npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
 // with code 1 if a target is missed.
-import { benchApi } from './api.ts'
-import { benchAppDeletion } from './app-deletion.ts'
-import { benchCommandLine } from './cli.ts'
-import { benchDashboard } from './dashboard.ts'
-import { benchDeletions } from './deletions.ts'
-import { benchExport } from './export.ts'
-import { benchExportWidths } from './export-widths.ts'
+import { benchExport, benchExportWidths } from './export.ts'
 import { benchFullSize } from './full-size.ts'
 import { benchGrowth } from './growth.ts'
-import { benchHistory } from './history.ts'
 import { benchImport } from './import/index.ts'
-import { benchLimiter } from './limiter.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
-import { benchRegistration } from './registration.ts'
-import { benchGateway } from './s3-gateway.ts'
-import { benchFairness } from './scale/fairness.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
-import { benchUploads } from './uploads.ts'
 
 /** Each benchmark accepts its arguments, and returns whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
-  api: benchApi,
-  'app-deletion': benchAppDeletion,
-  cli: benchCommandLine,
-  dashboard: benchDashboard,
-  deletions: benchDeletions,
   export: benchExport,
   'export-widths': benchExportWidths,
-  growth: benchGrowth,
-  history: benchHistory,
-  's3-gateway': benchGateway,
-  limiter: benchLimiter,
-  mixed: benchMixed,
-  uploads: benchUploads,
-  registration: benchRegistration,
-  memory: benchMemory,
-  scale: benchScale,
-  fairness: benchFairness,
   'full-size': benchFullSize,
+  growth: benchGrowth,
+  memory: benchMemory,
+  mixed: benchMixed,
+  scale: benchScale,
   stages: benchStages,
 }
 

@@ -1,15 +1,14 @@
-import { Agent } from 'node:http'
+import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LoadTarget, send } from './load.ts'
-import { quantile } from './statistics.ts'
+import { quantile } from './measuring.ts'
 
-/**
- * A request of a steady load: when it was due, ms of `performance.now()`, and how long after that it was answered, ms.
- */
-interface Answered {
-  due: number
-  latency: number
-  isError: boolean
+/** A source of requests. */
+export interface LoadTarget {
+  url: string
+  /** Returns the next request. */
+  next(): { headers: Record<string, string>; body: string }
+  /** The expected HTTP status; any other status counts as an error. */
+  expected: number
 }
 
 /** The results of the requests that were due in a span of time; latency in ms. */
@@ -29,16 +28,16 @@ export interface SteadyLoad {
 }
 
 /**
- * Sends requests at a steady rate, alternately to the targets. Latency counts from the time at which a request was due:
- * a server that stalls is charged for all requests that wait for it.
+ * Sends requests at a steady rate. Latency counts from the time at which a request was due: a server that stalls is
+ * charged for all requests that wait for it.
  */
-export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): SteadyLoad {
+export function steadyLoad(target: LoadTarget, perSecond: number): SteadyLoad {
   const agent = new Agent({ keepAlive: true })
-  const answered: Answered[] = []
+  const answered: { due: number; latency: number; isError: boolean }[] = []
   const inFlight = new Set<Promise<void>>()
   const started = performance.now()
   let isOver = false
-  const ask = async (target: LoadTarget, due: number) => {
+  const ask = async (due: number) => {
     const status = await send(target, agent).catch(() => 0)
     answered.push({ due, latency: performance.now() - due, isError: status !== target.expected })
   }
@@ -47,9 +46,7 @@ export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): S
       const due = started + (count * 1000) / perSecond
       const early = due - performance.now()
       if (early > 0) await delay(early)
-      const target = targets[count % targets.length]
-      if (target === undefined) return
-      const asking = ask(target, due).finally(() => inFlight.delete(asking))
+      const asking = ask(due).finally(() => inFlight.delete(asking))
       inFlight.add(asking)
     }
   })()
@@ -71,4 +68,23 @@ export function steadyLoad(targets: readonly LoadTarget[], perSecond: number): S
       agent.destroy()
     },
   }
+}
+
+/** Sends the next request once. Returns the status of the answer; rejects if there is none. */
+function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { headers, body } = next()
+    const sending = request(url, {
+      method: 'POST',
+      agent,
+      headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), ...headers },
+    })
+    sending.on('error', reject)
+    sending.on('response', (response) => {
+      response.on('error', reject)
+      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.resume()
+    })
+    sending.end(body)
+  })
 }

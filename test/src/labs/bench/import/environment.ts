@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createApp } from '@sluice/accounts'
 import { connect, migrate } from '@sluice/database'
 import { registerUsers } from '@sluice/profiles'
 import { migrateQueue } from '@sluice/queue'
-import { openScratch } from '../scratch.ts'
-import { copyLines } from './copy.ts'
+import { from } from 'pg-copy-streams'
+import { openScratch } from '../measuring.ts'
 import { type MadeFile, makeFile, registeredUsers, type Shape } from './file.ts'
 import { type BenchPostgres, connectTo, startBenchPostgres, startSettings } from './postgres.ts'
 
@@ -62,7 +63,7 @@ async function makeYardsticksTemplate(postgres: BenchPostgres, rows: number): Pr
     create temporary table ids (user_id text)`,
   )
   const lines = Readable.from(blocksOf(registeredUsers(rows))).map((ids: string[]) => `${ids.join('\n')}\n`)
-  await copyLines(client, lines, 'ids')
+  await pipeline(lines, client.query(from('copy ids from stdin')))
   await client.query('insert into users (app_id, user_id) select 1, user_id from ids')
   await client.end()
   await postgres.settle(templates.yardsticks)

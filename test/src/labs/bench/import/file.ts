@@ -11,6 +11,8 @@ export interface Shape {
   /** Names the file. */
   name: string
   rows: number
+  /** Number of users in the rows, who then recur with other values. Defaults to one for each row. */
+  users?: number
   columns: readonly Column[]
   /** If set, one row in ten has other values than in the same file without `changed`. */
   changed?: true
@@ -80,10 +82,10 @@ function* chunksOf(shape: Shape, counts: { written: number; failing: number }): 
   let chunk = `user_id,${shape.columns.map(({ name }) => name).join(',')}\n`
   const users = shape.shuffled ? shuffledNumbers(shape.rows) : undefined
   for (let row = 0; row < shape.rows; row++) {
-    const user = users?.[row] ?? row
+    const user = users?.[row] ?? row % (shape.users ?? shape.rows)
     const hasError = shape.invalid !== undefined && row >= inferenceRows && mixed(user, 2) % 10 < 3
     if (hasError && shape.invalid === 'left out') continue
-    const cells = cellsOf(user, shape)
+    const cells = cellsOf(shape.users === undefined ? user : row, shape)
     if (hasError) spoil(cells, user)
     counts.written++
     if (hasError || !isRegistered(user)) counts.failing++

@@ -1,53 +1,158 @@
+import { parseArgs } from 'node:util'
+import { median, printTargets, type Target } from '../measuring.ts'
 import { measureMemory } from '../memory.ts'
-import { median } from '../statistics.ts'
-import { printTargets, type Target } from '../targets.ts'
-import { type Options, phases, readOptions, variants } from './options.ts'
-import { printResults, targetsOf } from './report.ts'
-import { runContenders } from './run.ts'
+import { type Contender, expert, floor, measure, naive } from './contender.ts'
+import { type BenchEnvironment, openBenchEnvironment } from './environment.ts'
+import { type MadeFile, type Shape, shapesOf } from './file.ts'
+import type { BenchPostgres } from './postgres.ts'
+import { type Part, phases, printResults, type Run, targetsOf, variants } from './report.ts'
+import { sluice } from './sluice.ts'
 import { measureStartUp } from './start-up.ts'
+
+const parts = [...phases, ...variants, 'start', 'memory'] as const
 
 /** The file of the memory measurement has this many bytes for each row of the other files: 1 GB for 1,000,000 rows. */
 const largeFileBytes = 1000
 
-/** Runs the import's benchmark with its command-line arguments. Returns whether every required target is met. */
+const log = (line: string) => console.error(line)
+
+/**
+ * Compares imports of Sluice to COPY, an expert's and a naive import, and measures the start of a worker and its
+ * memory. `[--rows N] [--rounds N] [--only first,again,…]`. Returns whether every required target is met.
+ */
 export async function benchImport(args: readonly string[]): Promise<boolean> {
-  const options = readOptions(args)
-  const log = (line: string) => console.error(line)
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rows: { type: 'string', default: '1000000' },
+      rounds: { type: 'string', default: '3' },
+      only: { type: 'string', default: parts.join(',') },
+    },
+  })
+  const [rows, rounds] = [positive('--rows', values.rows), positive('--rounds', values.rounds)]
+  const wanted = values.only.split(',')
+  const unknown = wanted.filter((name) => !(parts as readonly string[]).includes(name))
+  if (unknown.length > 0) throw new Error(`--only ${unknown}: there are ${parts.join(', ')}`)
+  const isWanted = (part: string) => wanted.includes(part)
   const targets: Target[] = []
-  if ([...phases, ...variants].some((part) => options.parts.has(part))) {
-    const results = await runContenders(options, log)
-    printResults(results, options)
-    targets.push(...targetsOf(results).flatMap(({ part, target }) => (options.parts.has(part) ? [target] : [])))
+  if ([...phases, ...variants].some(isWanted)) {
+    const runs = await runContenders(rows, rounds, isWanted)
+    printResults(runs, rounds)
+    targets.push(...targetsOf(runs, isWanted))
   }
-  if (options.parts.has('memory')) {
+  if (isWanted('memory')) {
     log('a large file')
-    targets.push(await measureMemory({ bytes: options.rows * largeFileBytes, users: options.rows }))
+    targets.push(await measureMemory({ bytes: rows * largeFileBytes, users: rows }))
   }
-  if (options.parts.has('start')) {
+  if (isWanted('start')) {
     log('start of a worker')
-    targets.push(...(await startTargets(options)))
+    const measured = await measureStartUp(rounds)
+    const [fromStart, fromClaim] = (['fromStart', 'fromClaim'] as const).map((since) =>
+      median(measured.map((one) => one[since])),
+    ) as [number, number]
+    targets.push(
+      {
+        name: 'start of the worker process to first committed batch, ms',
+        ...{ measured: fromStart, must: 300, stretch: 150, digits: 0 },
+      },
+      { name: '  of this, from its claim of the import, ms', measured: fromClaim, digits: 0 },
+    )
   }
   return printTargets(targets)
 }
 
-async function startTargets({ rounds }: Options): Promise<Target[]> {
-  const measured = await measureStartUp(rounds)
-  const fromStart = median(measured.map((one) => one.fromStart))
-  const fromClaim = median(measured.map((one) => one.fromClaim))
-  return [
-    {
-      name: 'start of the worker process to first committed batch, ms',
-      measured: fromStart,
-      must: 300,
-      stretch: 150,
-      digits: 0,
-    },
-    {
-      name: '  of this, from its claim of the import, ms',
-      measured: fromClaim,
-      must: undefined,
-      stretch: undefined,
-      digits: 0,
-    },
-  ]
+function positive(name: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new Error(`${name} must be a whole number above 0`)
+}
+
+/**
+ * Runs the contenders one at a time, round by round, and compares their end states.
+ *
+ * Returns the measurements. Throws if an import does not end as it should, or if two contenders wrote different
+ * profiles.
+ */
+async function runContenders(rows: number, rounds: number, isWanted: (part: Part) => boolean): Promise<Run[]> {
+  const shapes = shapesOf(rows)
+  log(`registering the users of ${rows} rows`)
+  await using environment = await openBenchEnvironment(rows)
+  const { postgres, home } = environment
+  const all = [floor(postgres), expert(postgres), naive(postgres), sluice(postgres, home)]
+  const expertAndSluice = all.filter(({ name }) => name === 'expert' || name === 'Sluice')
+  const runs: Run[] = []
+  const copyTemplates = async (contenders: readonly Contender[]) => {
+    for (const { template, database } of contenders) await postgres.copyDatabase(template, database)
+  }
+  for (let round = 0; round < rounds; round++) {
+    log(`round ${round + 1} of ${rounds}`)
+    // Each phase begins with the result of the preceding phase.
+    const wantedPhases = phases.slice(0, phases.findLastIndex(isWanted) + 1)
+    if (wantedPhases.length > 0) await copyTemplates(all)
+    for (const phase of wantedPhases) {
+      const shape = shapes[phase === 'changed' ? 'changed' : 'first']
+      runs.push(...(await runPart(environment, phase, inTurn(all, round), () => shape)))
+    }
+    for (const variant of variants.filter(isWanted)) {
+      await copyTemplates(expertAndSluice)
+      const shapeFor = ({ name }: Contender) =>
+        variant === 'invalid' && name === 'expert' ? shapes.valid : shapes[variant]
+      runs.push(...(await runPart(environment, variant, inTurn(expertAndSluice, round), shapeFor)))
+    }
+  }
+  return runs
+}
+
+/** Returns the contenders so that the first one changes with the round. */
+function inTurn(contenders: readonly Contender[], round: number): Contender[] {
+  const first = round % contenders.length
+  return [...contenders.slice(first), ...contenders.slice(0, first)]
+}
+
+/** Measures each contender's import of a file. Throws if they wrote different profiles. */
+async function runPart(
+  environment: BenchEnvironment,
+  part: Part,
+  contenders: readonly Contender[],
+  shapeFor: (contender: Contender) => Shape,
+): Promise<Run[]> {
+  const runs: Run[] = []
+  const files = new Map<Contender, MadeFile>()
+  for (const contender of contenders) files.set(contender, await environment.file(shapeFor(contender)))
+  for (const [contender, file] of files) {
+    const measured = await measure(environment.postgres, contender, file)
+    runs.push({ ...measured, part, name: contender.name, size: Number.NaN })
+    log(`${part.padEnd(10)}${contender.name.padEnd(8)}${measured.seconds.toFixed(2).padStart(8)} s`)
+  }
+  const states: string[] = []
+  for (const [{ name, database }, file] of files) {
+    if (name === 'COPY') continue
+    const { state, size } = await endState(environment.postgres, database, file)
+    states.push(state)
+    for (const run of runs) if (run.name === name) run.size = size
+  }
+  if (new Set(states).size !== 1) throw new Error(`${part}: the end states differ\n${states.join('\n')}`)
+  return runs
+}
+
+/**
+ * Reads the profiles that a contender has written: their number, and a hash of all users and their documents. Equal
+ * documents have equal hashes: numbers are compared as numbers (by jsonb's own hash) and times as instants, whatever
+ * their text. `size` is the disk space of users and profiles with their indexes, after a vacuum, bytes.
+ */
+async function endState(
+  postgres: BenchPostgres,
+  database: string,
+  { columns }: MadeFile,
+): Promise<{ state: string; size: number }> {
+  const times = columns.filter(({ type }) => type === 'datetime').map(({ name }) => name)
+  const moments = times.map((name) => `'${name}', (attributes ->> '${name}')::timestamptz`)
+  const document = `attributes || jsonb_build_object(${moments.join(', ')})`
+  const { rows } = await postgres.run(
+    database,
+    `select count(*) || ' profiles, hash ' ||
+        sum(hashtextextended(user_id, jsonb_hash_extended(${document}, 0))::numeric) as state,
+      (pg_total_relation_size('users') + pg_total_relation_size('profiles'))::float8 as size
+    from profiles where attributes <> '{}'`,
+  )
+  return rows[0]
 }

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { residentMemory } from '../../../memory/peak-memory.ts'
 import type { Contender } from './contender.ts'
 import { cpuOfTree } from './cpu.ts'
+import { templates } from './environment.ts'
 import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { openStackSession } from './stack-session.ts'
@@ -23,13 +24,10 @@ const longestMs = 15 * 60_000
  * The time begins before the job is enqueued. It ends when another connection observes that the import is completed,
  * which is after the last batch and the error file.
  */
-export function sluice(postgres: BenchPostgres, template: string, home: string): Contender {
+export function sluice(postgres: BenchPostgres, home: string): Contender {
   const database = 'bench_sluice'
   return {
-    name: 'Sluice',
-    database,
-    template,
-    profiles: { table: 'profiles', tables: ['users', 'profiles'] },
+    ...{ name: 'Sluice', database, template: templates.sluice },
     async prepare(file) {
       const session = await openStackSession(postgres, database, home)
       await session.upload(file)

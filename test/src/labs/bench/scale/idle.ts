@@ -5,7 +5,7 @@ import { sql } from '@sluice/database'
 import { startRedis } from '../../../environment/redis.ts'
 import { startStack } from '../../../stack/running-stack.ts'
 import { startBenchPostgres } from '../import/postgres.ts'
-import { openScratch } from '../scratch.ts'
+import { openScratch } from '../measuring.ts'
 
 /** Time for processes to warm up, and time of the measurement, ms. */
 const [settleMs, spanMs] = [20_000, 60_000]

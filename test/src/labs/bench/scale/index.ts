@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
-import { median } from '../statistics.ts'
-import { printTargets } from '../targets.ts'
+import { median, printTargets } from '../measuring.ts'
 import { type DrainResult, measureDrain } from './drain.ts'
 import { type IdleResult, measureIdle } from './idle.ts'
 import { type LimitedResult, measureLimited } from './limited.ts'
@@ -119,5 +118,5 @@ function reportIdle(results: readonly IdleResult[]): boolean {
 const percent = (cores: number) => (cores * 100).toFixed(2)
 
 function target(name: string, measured: number, must: number | undefined) {
-  return { name, measured, must, stretch: undefined, digits: 2 } as const
+  return { name, measured, must }
 }

@@ -4,7 +4,7 @@ import { openStorage, type Storage } from '@sluice/storage'
 import { startRedis } from '../../../environment/redis.ts'
 import { until } from '../../../environment/wait.ts'
 import { type RunningStack, startStack } from '../../../stack/running-stack.ts'
-import { openScratch } from '../scratch.ts'
+import { openScratch } from '../measuring.ts'
 
 /** Sluice as `npm start` runs it, with its queues in a separate Redis. */
 export interface ScaleSession extends AsyncDisposable {

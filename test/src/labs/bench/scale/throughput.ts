@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { until } from '../../../environment/wait.ts'
-import { median } from '../statistics.ts'
+import { median } from '../measuring.ts'
 import { fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const apps = 4
