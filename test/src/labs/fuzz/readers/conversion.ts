@@ -22,25 +22,14 @@ import { outcomeOf, pieces, sometimes, streamOf, type Target } from './target.ts
  */
 export const conversion: Target = {
   name: 'conversion',
-  weight: 10,
   dictionary: [
-    ...[
-      'sep=;\n',
-      ';',
-      '\t',
-      ',',
-      '"',
-      '""',
-      '\r',
-      '\n',
-      '\r\n',
-      'user_id',
-      '\xff\xfe',
-      '\xfe\xff',
-      '\xef\xbb\xbf',
-      '\0',
-    ],
-    ...['\x83\x40', '\x81', '\xe9', '\xd8\x3d', '"\n', '";', 'PK\x03\x04', '\x1f\x8b', '\x1a', '\x85'],
+    ...['sep=;\n', ';', '\t', ',', '"', '""', '\r', '\n', '\r\n', 'user_id', '\xff\xfe', '\xfe\xff', '\xef\xbb\xbf'],
+    ...['\0', '\x83\x40', '\x81', '\xe9', '\xd8\x3d', '"\n', '";', 'PK\x03\x04', '\x1f\x8b', '\x1a', '\x85'],
+  ],
+  seeds: [
+    ...['sep=\t\nuser_id\ta\n1\t"x\n', 'user_id,\x96\xbc\x91O\nb,J\x83^J\x83i\n', 'user_id,name\ra,b\r'],
+    ...['user_id;name\r\nalice;"a;b"\r\n', 'user_id;name\nb;J\xf6rg\n'],
+    Buffer.from('\ufeffuser_id\tname\nb\tJörg\n', 'utf16le'),
   ],
   async check(input, random) {
     fileKind(input)

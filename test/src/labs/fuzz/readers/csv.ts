@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { cellsOf, decompress, FileError, problemOf, readHeader, readRows } from '@sluice/csv'
 import { referenceRecords } from './csv-reference.ts'
 import { longestCompared, outcomeOf, pieces, sometimes, streamOf, type Target } from './target.ts'
@@ -20,8 +20,11 @@ const csvWords = ['"', '""', '",', ',"', '"\n', '\r\n', '\r', '\n', ',', 'user_i
  */
 export const csvRows: Target = {
   name: 'csv-rows',
-  weight: 20,
   dictionary: csvWords,
+  seeds: [
+    ...['"bob,35\nalice,"34"x\n"a"\r"b"\ncarol,1', 'alice,34\nbob,35\n', 'a,b,"c",d,"e\n'],
+    '"alice","a ""b"", c"\r\n\r\n"bob","two\nlines"\n',
+  ],
   async check(input, random) {
     const columns = sometimes([1, 2, 3], random)
     const whole = await readAll([input], columns)
@@ -48,8 +51,11 @@ async function readAll(chunks: readonly Buffer[], columns: number | undefined) {
  */
 export const csvHeader: Target = {
   name: 'csv-header',
-  weight: 10,
   dictionary: [...csvWords, 'user_id,', '$', 'SERVICE_ERRORS', '\xff', '\0'],
+  seeds: [
+    ...['user_id,"a\n', 'SERVICE_ERRORS,user_id,a,a,,$name\n', 'user_id,age\nalice,34\n'],
+    '\xef\xbb\xbf\r\n"user_id","first ""name""",\xc3\xa9\r\n',
+  ],
   async check(input, random) {
     const read = (chunks: Buffer[]) => outcomeOf(() => readHeader(streamOf(chunks)), fileProblem)
     const whole = await read([input])
@@ -68,6 +74,7 @@ export const csvHeader: Target = {
 }
 
 const uncompressedLimit = 262_144
+const packed = gzipSync('user_id,age\nalice,34\n')
 
 /**
  * Compressed files: accepted or refused for any pieces. Accepted bytes are those of zlib, within the limit.
@@ -76,8 +83,15 @@ const uncompressedLimit = 262_144
  */
 export const gzip: Target = {
   name: 'gzip',
-  weight: 5,
   dictionary: ['\x1f\x8b\x08', '\0\0\0\0', '\xff\xff', '\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0'],
+  seeds: [
+    ...[packed, Buffer.concat([packed, gzipSync('bob,35\n')]), Buffer.concat([packed, Buffer.alloc(16)])],
+    ...[
+      'user_id\n',
+      gzipSync(Buffer.alloc(uncompressedLimit + 1)),
+      '\x1f\x8b\x08\x08\0\0\0\0\x02\xffpeople.csv\0K\xe4\x02\0',
+    ],
+  ],
   async check(input, random) {
     const whole = await uncompress([input])
     const cut = await uncompress(pieces(input, random))

@@ -16,21 +16,15 @@ const type = 'multipart/form-data; boundary='
  */
 export const multipartForm: Target = {
   name: 'multipart-form',
-  weight: 8,
   dictionary: [
     ...['\r\n', '--b', '--b--', '\r\n--b\r\n', '\r\n--b--\r\n', 'Content-Disposition: form-data; name="file"'],
-    ...[
-      '; filename="a.csv"',
-      "; filename*=utf-8''a%ff",
-      '; name="',
-      'Content-Type: text/csv',
-      '\r\n\r\n',
-      '"',
-      ';',
-      '=',
-    ],
-    ...['Content-Transfer-Encoding: base64', 'charset=utf-16', '\0', 'name=__proto__'],
+    ...['; filename="a.csv"', "; filename*=utf-8''a%ff", '; name="', 'Content-Type: text/csv', '\r\n\r\n', '"', ';'],
+    ...['=', 'Content-Transfer-Encoding: base64', 'charset=utf-16', '\0', 'name=__proto__'],
   ],
+  seeds: ['filename="people.csv"', 'filename=""', "filename*=utf-8''%C3%A9.csv"].map(
+    (name) =>
+      `b\n--b\r\nContent-Disposition: form-data; name="form_token"\r\n\r\nabc\r\n--b\r\nContent-Disposition: form-data; name="file"; ${name}\r\nContent-Type: text/csv\r\n\r\nuser_id\nalice\n\r\n--b--\r\n`,
+  ),
   async check(input, random) {
     // The first line is the boundary.
     const end = Math.max(0, input.indexOf('\n'))
@@ -72,9 +66,8 @@ const signed = `sluice_session=${session}.${digest('cookie session', session).to
 /** Fuzzes the reader of cookies. It accepts only cookies that the dashboard signed. */
 export const signedCookies: Target = {
   name: 'cookies',
-  weight: 5,
   dictionary: ['sluice_session=', ';', '; ', '=', '.', '"', '%', '%00', '%ff', ',', session, '__proto__=', '\t'],
-  seeds: () => [Buffer.from(signed), Buffer.from(`a=b; ${signed}; c="d"`)],
+  seeds: [signed, `a=b; ${signed}; c="d"`],
   async check(input) {
     const request = { headers: { cookie: input.toString('latin1') } } as FastifyRequest
     for (const name of ['session', 'form', '__proto__']) {

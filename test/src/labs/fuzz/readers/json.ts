@@ -42,8 +42,11 @@ const jsonWords = [
 /** JSON documents: the value of `JSON.parse`, for any pieces. */
 export const json: Target = {
   name: 'json',
-  weight: 15,
   dictionary: jsonWords,
+  seeds: [
+    ...['{"a":1,}', '[[[[{"a":{"b":[]}}]]]]', ' -0.5e+10 ', '"caf\xc3\xa9 \\"x\\" \\\\"'],
+    '{"user_id":"a","n":[1,-2.5e3,true,null,"\\u00e9\\ud83d\\ude00"],"__proto__":{}}',
+  ],
   async check(input, random) {
     const read = (chunks: Buffer[]) => outcomeOf(() => readJson(streamOf(chunks), 1_000_000), jsonProblem)
     const [whole, cut] = [await read([input]), await read(pieces(input, random))]
@@ -89,8 +92,20 @@ const memberNames = [
  */
 export const requestBodies: Target = {
   name: 'request-bodies',
-  weight: 15,
   dictionary: [...jsonWords, ...memberNames.map((name) => `"${name}"`)],
+  seeds: [
+    ['user_id', 'E-Mail'],
+    { identity_type: 'user_id', identity_value: ['a', 'b'] },
+    { keys: ['age', 'name'] },
+    {
+      ...{ checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12', content_type: 'text/csv', clear_marker: '#N/A' },
+      ...{ profile_types: { zip: 'string' }, dry_run: true, new_keys: 'refuse', file_name: 'people.csv' },
+    },
+    { profile_keys: [{ key: 'age', type: 'int' }] },
+    [{ name: 'ID', key: 'user_id', left_out: false, form: 'as-is' }],
+    { user_id: 'u1', user_profiles: [{ key: 'at', type: 'datetime', value: '2026-01-01T00:00:00Z' }] },
+    { user_ids: ['a', 'b'] },
+  ].map((body) => JSON.stringify(body)),
   check(input) {
     const text = input.toString()
     const value = parsedOr(text)

@@ -35,7 +35,6 @@ async function decoded(chunks: readonly Buffer[], options: Parameters<typeof dec
  */
 export const chunkedBody: Target = {
   name: 's3-chunked-body',
-  weight: 10,
   dictionary: [
     '\r\n',
     '0\r\n',
@@ -44,6 +43,10 @@ export const chunkedBody: Target = {
     'x-amz-checksum-crc32:AAAAAA==\r\n',
     ';chunk-signature=',
     'f',
+  ],
+  seeds: [
+    ...['0\r\n\r\n', '5\r\nhello\r\n3\r\nabc\r\n0\r\n\r\n'],
+    '5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n',
   ],
   async check(input, random) {
     const options = { signing: undefined, trailer: random(2) === 0 }
@@ -89,9 +92,8 @@ const trailerLine = 'x-amz-checksum-crc32:AAAAAA=='
 /** Fuzzes the reader of bodies in signed chunks. It accepts only bytes that were signed. */
 export const signedChunks: Target = {
   name: 's3-signed-chunks',
-  weight: 8,
   dictionary: ['\r\n', '0;chunk-signature=', ';chunk-signature=', '\r\n\r\n', 'x-amz-trailer-signature:', '01', '0'],
-  seeds: () => signedPayloads.flatMap((text) => [signedBody(text, 50), signedBody(text, 7, trailerLine)]),
+  seeds: signedPayloads.flatMap((text) => [signedBody(text, 50), signedBody(text, 7, trailerLine)]),
   async check(input, random) {
     for (const trailer of [false, true]) {
       const options = { signing: { signer, seed }, trailer }
@@ -117,37 +119,16 @@ const form: XmlForm<[string, string][]> = {
  */
 export const xml: Target = {
   name: 's3-xml',
-  weight: 10,
   dictionary: [
-    ...[
-      '<',
-      '>',
-      '</',
-      '/>',
-      '<Delete>',
-      '</Delete>',
-      '<Object>',
-      '</Object>',
-      '<Key>',
-      '</Key>',
-      '<Quiet>',
-      '<?xml?>',
-    ],
-    ...[
-      '&amp;',
-      '&#0;',
-      '&#x10ffff;',
-      '&#55296;',
-      '&',
-      ';',
-      '<!DOCTYPE a [',
-      '<!--',
-      '-->',
-      '<![CDATA[',
-      ']]>',
-      ' a="b"',
-    ],
-    ...['s3:', '\r\n', "a='<'", '&constructor;'],
+    ...'< > </ /> <Delete> </Delete> <Object> </Object> <Key> </Key> <Quiet> <?xml?> &amp; &#0; &#x10ffff; &'.split(
+      ' ',
+    ),
+    ...['&#55296;', ';', '<!DOCTYPE a [', '<!--', '-->', '<![CDATA[', ']]>', ' a="b"', 's3:', '\r\n', "a='<'"],
+    '&constructor;',
+  ],
+  seeds: [
+    '<?xml version="1.0"?>\n<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Quiet>true</Quiet><Object><Key>a&amp;b</Key><ETag>"x"</ETag></Object>\n<Object><Key>&#233;</Key></Object></Delete>',
+    "<s3:Delete a='b'><s3:Object><s3:Key/></s3:Object></s3:Delete>",
   ],
   async check(input, random) {
     const text = input.toString()

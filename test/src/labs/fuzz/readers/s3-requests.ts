@@ -23,24 +23,10 @@ import { outcomeOf, type Target } from './target.ts'
  */
 export const requestTarget: Target = {
   name: 's3-request-target',
-  weight: 8,
-  dictionary: [
-    '/',
-    '//',
-    '..',
-    '/../',
-    '%2e%2e',
-    '%2F',
-    '%00',
-    '%',
-    '%C3%A9',
-    '%ff',
-    '?',
-    '&',
-    '=',
-    '+',
-    '%2B',
-    'uploads',
+  dictionary: '/ // .. /../ %2e%2e %2F %00 % %C3%A9 %ff ? & = + %2B uploads'.split(' '),
+  seeds: [
+    ...['/files/apps/7/people.csv', '/files/a//../%C3%A9%252F?uploads', '/?x-id=ListBuckets'],
+    '/files?list-type=2&prefix=a%2Fb+c&delimiter=/',
   ],
   async check(input) {
     const outcome = await outcomeOf(() => parseRequestTarget(input.toString('latin1')), s3Refusal)
@@ -64,7 +50,6 @@ export const requestTarget: Target = {
  */
 export const objectHeaders: Target = {
   name: 's3-headers',
-  weight: 8,
   dictionary: [
     ...[
       'content-length: ',
@@ -78,6 +63,12 @@ export const objectHeaders: Target = {
     ...['if-match: ', 'if-none-match: *', 'x-amz-copy-source-if-modified-since: ', 'x-amz-if-match-size: ', 'W/"'],
     ...['x-amz-trailer: x-amz-checksum-crc32', 'x-amz-checksum-sha256: ', 'x-amz-sdk-checksum-algorithm: '],
     ...['UNSIGNED-PAYLOAD', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'constructor'],
+  ],
+  seeds: [
+    'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER\nx-amz-decoded-content-length: 21\nx-amz-trailer: x-amz-checksum-crc32\nx-amz-sdk-checksum-algorithm: CRC32',
+    'UNSIGNED-PAYLOAD\ncontent-length: 0\nif-match: "a"\nx-amz-if-match-size: 5\nx-amz-if-match-last-modified-time: Sun, 01 Nov 2026 12:00:00 GMT',
+    'UNSIGNED-PAYLOAD\nhost: s3.test\ncontent-length: 21\ncontent-md5: XrY7u+Ae7tCTyyK7j1rNww==\nif-none-match: *',
+    'UNSIGNED-PAYLOAD\nrange: bytes=5-99\nif-match: "a", W/"b"\nx-amz-copy-source-if-modified-since: Sun, 01 Nov 2026 12:00:00 GMT',
   ],
   async check(input, random) {
     const [payloadHash = '', ...lines] = input.toString('latin1').split('\n')
@@ -157,34 +148,14 @@ function withSingleSpaces([name, value]: [string, string]): string {
 /** Fuzzes the check of signatures. A changed request is refused, or means the same as a request that was signed. */
 export const signatures: Target = {
   name: 's3-signatures',
-  weight: 8,
   dictionary: [
-    ...[
-      'AWS4-HMAC-SHA256 ',
-      'Credential=',
-      'SignedHeaders=',
-      'Signature=',
-      ',',
-      ';',
-      '/',
-      '%2F',
-      '+',
-      '%20',
+    ...'Credential= SignedHeaders= Signature= , ; / %2F + %20 & = X-Amz-Signature= X-Amz-Expires= X-Amz-Date='.split(
       ' ',
-      '&',
-      '=',
-    ],
-    ...[
-      'X-Amz-Signature=',
-      'X-Amz-Expires=',
-      'X-Amz-Date=',
-      'X-Amz-Security-Token=',
-      '\nhost: ',
-      '\nx-amz-acl: public',
-    ],
-    ...['\nx-amz-date: ', '\ndate: ', 'UNSIGNED-PAYLOAD', '//', '/./', '/../', '%2e', 'host', '\t'],
+    ),
+    ...['AWS4-HMAC-SHA256 ', ' ', 'X-Amz-Security-Token=', '\nhost: ', '\nx-amz-acl: public', '\nx-amz-date: '],
+    ...['\ndate: ', 'UNSIGNED-PAYLOAD', '//', '/./', '/../', '%2e', 'host', '\t'],
   ],
-  seeds: () => signedRequests.map((text) => Buffer.from(text, 'latin1')),
+  seeds: signedRequests,
   async check(input) {
     const text = input.toString('latin1')
     const outcome = await outcomeOf(async () => {

@@ -13,8 +13,3 @@ export const targets: readonly Target[] = [
   ...[chunkedBody, signedChunks, xml, requestTarget, objectHeaders, signatures],
   ...[multipartForm, signedCookies, conversion, tokens, addresses],
 ]
-
-/** Distributes inputs over targets by their weights. */
-export function inputsOf({ weight }: Target, all: number): number {
-  return Math.ceil((all * weight) / targets.reduce((sum, target) => sum + target.weight, 0))
-}

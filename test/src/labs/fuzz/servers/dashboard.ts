@@ -61,34 +61,12 @@ async function openSession(stack: StackAccess, url: string, { appId, email }: Ap
 
 function pagesOf(appId: number, importId: string, { cookie }: Session): FuzzRequest[] {
   const ofApp = [
-    ...[
-      '',
-      '/imports',
-      `/imports/${importId}`,
-      `/imports/${importId}/events`,
-      `/imports/${importId}/error-file`,
-      '/profiles?user=u1',
-      '/deletions',
-    ],
-    ...['/credentials', '/credentials/api-token', '/settings', '/webhooks', '/data-import', '/audit-log', '/operation'],
-    ...[
-      '/imports?before=5',
-      '/audit-log/file',
-      '/webhooks?page=2',
-      '/profiles/user?user=u1',
-      '/settings/members/remove?member=a',
-    ],
+    ...['', '/imports', `/imports/${importId}`, `/imports/${importId}/events`, `/imports/${importId}/error-file`],
+    ...'/profiles?user=u1 /deletions /credentials /credentials/api-token /settings /webhooks /data-import'.split(' '),
+    ...'/audit-log /operation /imports?before=5 /audit-log/file /webhooks?page=2 /profiles/user?user=u1'.split(' '),
+    '/settings/members/remove?member=a',
   ]
-  const targets = [
-    '/',
-    '/queues',
-    '/imports',
-    '/audit-log',
-    '/sign-in',
-    '/readyz',
-    '/unsubscribe/1/x',
-    '/invitations/1/x',
-  ]
+  const targets = '/ /queues /imports /audit-log /sign-in /readyz /unsubscribe/1/x /invitations/1/x'.split(' ')
   return [...targets, ...ofApp.map((path) => `/apps/${appId}${path}`)].map((target) => ({
     method: 'GET',
     target,

@@ -1,10 +1,10 @@
+import fc from 'fast-check'
 import { ownMemory } from '../../../memory/own-memory.ts'
 import { type RunningStack, type StackAccess, startStack } from '../../../stack/running-stack.ts'
 import { appNames, openTenant, urlsOf } from '../../hostile/hostile-stack.ts'
 import { fuzzedApi } from './api.ts'
 import { fuzzedDashboard } from './dashboard.ts'
-import { fuzzServer, type ServerRun } from './fuzz.ts'
-import type { FuzzedServer } from './request.ts'
+import { changedRequest, changesFor, type Exchange, exchange, type FuzzedServer } from './request.ts'
 import { fuzzedGateway } from './s3-gateway.ts'
 
 /** Rate limits that are high enough to refuse no request. With the default limits, most requests would be refused. */
@@ -14,10 +14,7 @@ const highLimits = Object.fromEntries(
     ...['USER_REGISTRATION', 'PROFILE_KEYS', 'KEY_REGISTRATION', 'VALUE_REMOVAL', 'SIGN_IN_CLIENT'],
   ].map((name) => [`RATE_LIMIT_${name}`, '1000000/60s']),
 )
-/**
- * Rate limits for requests that start an import or an export. They are lower, because such a request keeps workers
- * busy.
- */
+/** Lower rate limits for requests that start an import or an export, because such a request keeps workers busy. */
 const importLimits = {
   RATE_LIMIT_BULK_IMPORT: '300/60s',
   RATE_LIMIT_BULK_IMPORT_V2: '300/60s',
@@ -25,47 +22,54 @@ const importLimits = {
   RATE_LIMIT_DASHBOARD_IMPORT: '300/60s',
   RATE_LIMIT_EXPORT: '60/60s',
 }
-
 /**
  * The limits of the heap in a container of the chart's size, where Node sets them itself. On a large machine, Node
  * would postpone its collections, and memory would grow without a leak.
  */
 const heapLimits = { NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=16' }
 
-/** How often memory is measured in a run. */
-const measurements = 10
-/** The measurement after the warm-up, when caches are full and code is compiled. */
-const warmMeasurement = 3
+/** Number of connections at a time. */
+const connections = 32
+/** Number of requests between two renewals of the valid requests. */
+const requestsPerRenewal = 2_000
+/** The share of requests that warm up a process: caches are full and code is compiled. */
+const warmUp = 0.3
 /** How much a process may grow after that: this share of its memory, and this many bytes for the collector's slack. */
 const growthShare = 0.15
 const growthSlack = 24 * 2 ** 20
 
-/** The result of fuzzing one server. */
-export interface ServerReport extends ServerRun {
-  server: string
-  /** Resident memory after each tenth of the requests, bytes. */
-  memory: number[]
-  /** What was violated, in words. */
-  problems: string[]
-}
-
-/** What a run of servers needs to know. */
-export interface ServerOptions {
-  /** Number of requests in all. */
+/** What a run of servers needs to know. `only` is the number of the only request to send. */
+interface ServerOptions {
   requests: number
   seed: number
-  /** Names of servers; undefined for all. */
-  chosen?: readonly string[] | undefined
-  /** Number of the only request to send; undefined for all requests. */
+  isChosen: (name: string) => boolean
   only?: number | undefined
 }
 
-/** Fuzzes the servers of a new stack one after another. */
-export async function fuzzServers(options: ServerOptions, report: (done: ServerReport) => void): Promise<void> {
+/** Fuzzes the chosen servers of a new stack one after another. Yields figures and problems of each in words. */
+export async function* fuzzServers({ requests: all, seed, isChosen, only }: ServerOptions) {
   const stack = await startStack({ env: { ...highLimits, ...importLimits, ...heapLimits } })
   try {
-    const servers = (await openServers(stack)).filter(({ name }) => options.chosen?.includes(name) ?? true)
-    for (const server of servers) report(await fuzzOne(stack, server, options, servers.length))
+    const servers = (await openServers(stack)).filter(({ name }) => isChosen(name))
+    for (const server of servers) {
+      const before = await processesOf(stack)
+      const [pid = 0] = before[server.name] ?? []
+      const requests = Math.ceil(all / servers.length)
+      const warm = await fuzzServer(server, { requests: Math.ceil(requests * warmUp), seed, only })
+      const warmMemory = await ownMemory(pid)
+      const rest = await fuzzServer(server, { requests: only === undefined ? requests : 0, seed: seed + 1 })
+      const memory = await ownMemory(pid)
+      const after = await processesOf(stack)
+      const problems = [...warm.violations, ...rest.violations].slice(0, 5)
+      if (JSON.stringify(after) !== JSON.stringify(before)) {
+        problems.push(`processes ended: ${JSON.stringify({ before, after })}`)
+      }
+      if (memory > warmMemory * (1 + growthShare) + growthSlack) {
+        problems.push(`its memory grew from ${warmMemory} to ${memory} bytes`)
+      }
+      const figures = JSON.stringify(Object.fromEntries(rest.statuses))
+      yield { server: server.name, figures: `answers by status ${figures}`, problems }
+    }
   } finally {
     await stack.stop()
   }
@@ -82,35 +86,55 @@ export async function openServers(stack: StackAccess): Promise<FuzzedServer[]> {
   ]
 }
 
-async function fuzzOne(
-  stack: RunningStack,
+/**
+ * Sends changed requests to a server. Returns the number of answers by status, 0 for connections that were closed
+ * without an answer, and the requests that were not answered as documented.
+ */
+export async function fuzzServer(
   server: FuzzedServer,
-  { requests: all, seed, only }: ServerOptions,
-  servers: number,
-): Promise<ServerReport> {
-  const requests = Math.ceil(all / servers)
-  const before = await processesOf(stack)
-  const [pid = 0] = before[server.name] ?? []
-  const memory: number[] = []
-  const interval = Math.ceil(requests / measurements)
-  const run = await fuzzServer(server, {
-    requests,
-    seed,
-    only,
-    async onProgress(sent) {
-      if (sent % interval === 0) memory.push(await ownMemory(pid))
-    },
-  })
-  const [warm = 0, end = 0] = [memory[warmMeasurement - 1], memory.at(-1)]
-  const after = await processesOf(stack)
-  const problems = run.violations.slice(0, 5).map(({ number, request, answer }) => {
-    return `request ${number}: ${answer.split('\r\n', 1)[0] || 'no answer'}\n${JSON.stringify(request.toString('latin1').slice(0, 3_000))}`
-  })
-  if (run.violations.length > 5) problems.push(`${run.violations.length - 5} further bad answers`)
-  if (JSON.stringify(after) !== JSON.stringify(before))
-    problems.push(`processes ended: ${JSON.stringify({ before, after })}`)
-  if (warm > 0 && end > warm * (1 + growthShare) + growthSlack) problems.push('its memory grew')
-  return { ...run, server: server.name, memory, problems }
+  { requests, seed, only }: { requests: number; seed: number; only?: number | undefined },
+): Promise<{ statuses: Map<number, number>; violations: string[] }> {
+  const statuses = new Map<number, number>()
+  const violations: string[] = []
+  const changes = [...fc.sample(changesFor(server), { numRuns: requests, seed }).entries()].filter(
+    ([number]) => only === undefined || only === number,
+  )
+  while (changes.length > 0) {
+    const valid = await server.validRequests()
+    const round = changes.splice(0, requestsPerRenewal)
+    const send = async () => {
+      for (let next = round.shift(); next !== undefined; next = round.shift()) {
+        const [number, change] = next
+        const request = changedRequest(server, valid, change)
+        const answered = await exchange(server.url, request)
+        const status = answered.status ?? -1
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        if (isDocumented(server, request, answered)) continue
+        const sent = JSON.stringify(request.toString('latin1').slice(0, 3_000))
+        violations.push(
+          `request ${number} of seed ${seed}: ${answered.answer.split('\r\n', 1)[0] || 'no answer'}\n${sent}`,
+        )
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, send))
+  }
+  return { statuses, violations }
+}
+
+/**
+ * Statuses of 500 and above that are documented: S3 answers 501 to what it does not implement, and 503 `SlowDown` if a
+ * client exceeds its share. The API and the dashboard answer 503 with `Retry-After` while an app uses its share of
+ * uploads, and 503 to `/readyz` while a store does not answer in time.
+ */
+function isDocumented(server: FuzzedServer, request: Buffer, { status, answer }: Exchange): boolean {
+  if (status === undefined) return false
+  if (status < 500) return true
+  if (server.name !== 's3-gateway') {
+    return status === 503 && (/^retry-after: \d+\r$/im.test(answer) || request.toString().startsWith('GET /readyz'))
+  }
+  // The answer to HEAD has no body, so it cannot name the error. 503 is the status of SlowDown alone.
+  const isSlowDown = answer.includes('SlowDown') || request.subarray(0, 5).equals(Buffer.from('HEAD '))
+  return status === 501 || (status === 503 && isSlowDown)
 }
 
 async function processesOf(stack: RunningStack): Promise<Record<string, number[]>> {

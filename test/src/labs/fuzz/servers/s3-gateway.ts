@@ -8,8 +8,7 @@ import {
   signRequest,
 } from '@sluice/s3-endpoint/testing/readers'
 import { type BucketOwner, stackBucket } from '../../../s3-gateway/bucket-owner.ts'
-import { exchange } from './exchange.ts'
-import { bytesOf, type FuzzedServer, type FuzzRequest } from './request.ts'
+import { bytesOf, exchange, type FuzzedServer, type FuzzRequest } from './request.ts'
 
 const region = 'us-east-1'
 const file = Buffer.from('user_id,age\nu1,34\n')
@@ -21,29 +20,10 @@ export function fuzzedGateway(owner: BucketOwner): FuzzedServer {
     name: 's3-gateway',
     url: owner.gateway,
     dictionary: [
-      ...[
-        '<Delete>',
-        '</Delete>',
-        '<Object><Key>',
-        '</Key></Object>',
-        '&#0;',
-        '&amp;',
-        '<!DOCTYPE',
-        '<![CDATA[',
-        '/>',
-        '<',
-      ],
-      ...[
-        'uploads',
-        'uploadId=',
-        'partNumber=0',
-        'list-type=2',
-        'prefix=',
-        'X-Amz-Signature=',
-        'versionId=',
-        'acl',
-        'tagging',
-      ],
+      ...'<Delete> </Delete> <Object><Key> </Key></Object> &#0; &amp; <!DOCTYPE <![CDATA[ /> < uploads uploadId='.split(
+        ' ',
+      ),
+      ...'partNumber=0 list-type=2 prefix= X-Amz-Signature= versionId= acl tagging'.split(' '),
       ...['x-amz-copy-source: ', 'x-amz-checksum-crc32: ', 'x-amz-trailer: ', 'UNSIGNED-PAYLOAD', 'if-none-match: *'],
       ...['AWS4-HMAC-SHA256 ', 'Credential=', 'SignedHeaders=', ';chunk-signature=', '0\r\n', own, 'STREAMING-'],
     ],
