@@ -12,7 +12,6 @@ const slots = 16_384
 export interface RedisCluster {
   /** Addresses of the nodes, separated by commas. */
   urls: string
-  /** Empties every node. */
   empty(): Promise<void>
   stop(): Promise<void>
 }

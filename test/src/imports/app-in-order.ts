@@ -22,7 +22,6 @@ export interface AppInOrder {
   state(importId: string): Promise<string>
 }
 
-/** The file that {@link AppInOrder} uploads. */
 export const smallFile = Buffer.from('user_id,a\nu1,1\n')
 
 const request = {
@@ -32,7 +31,6 @@ const request = {
   dry_run: false,
 }
 
-/** Creates an app in the fixture's database. */
 export async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder> {
   const appId = await openApp(fixture, ['u1'])
   const app: AppInOrder = {

@@ -26,7 +26,6 @@ export interface ImportFixture {
   close(): Promise<void>
 }
 
-/** The settings of a fixture. */
 export const fixtureSettings = [...importSettings, ...exportSettings] as const
 
 /** Opens a fixture; `environment` overrides settings as environment variables do. */
@@ -46,7 +45,6 @@ export async function openImportFixture(environment: Record<string, string> = {}
   }
 }
 
-/** Creates an app with these users. */
 export async function openApp({ database }: ImportFixture, users: readonly string[] = []): Promise<number> {
   const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
@@ -86,7 +84,6 @@ export async function queueFile(
   return importId
 }
 
-/** Claims an import. Throws if it cannot be claimed. */
 export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<Claim> {
   const claimed = await claimImport(context, { appId, importId })
   if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
@@ -100,7 +97,6 @@ export interface Result {
   errorFile: Buffer | undefined
 }
 
-/** Imports a file from start to end. */
 export async function importFile(
   fixture: ImportFixture,
   appId: number,
@@ -114,7 +110,6 @@ export async function importFile(
   return await resultOf(fixture, appId, importId)
 }
 
-/** Reads the result of an import. */
 export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
   const view = await showImport(context.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error(`import ${importId} is gone`)

@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline'
 import { freePort } from '../environment/free-port.ts'
 import { endChild, killAtExit } from '../environment/program.ts'
 
-/** A pooler in front of Postgres. */
 export interface Pooler {
   /** The database's address through the pooler. */
   url: string

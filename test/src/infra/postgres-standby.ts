@@ -6,7 +6,6 @@ import { startPostgres } from '@sluice/local-stack'
 import pg from 'pg'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
 
-/** A standby that streams from a primary, asynchronously. */
 export interface Standby {
   /** Its address. Until it is promoted, it accepts no writes. */
   url: string

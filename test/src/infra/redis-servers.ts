@@ -7,7 +7,6 @@ import { endChild, killAtExit } from '../environment/program.ts'
 import { connectWhenReady, type RedisLogin } from '../environment/redis.ts'
 import { until } from '../environment/wait.ts'
 
-/** A running redis-server. */
 export interface Server {
   port: number
   kill(): Promise<void>

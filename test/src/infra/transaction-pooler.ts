@@ -6,7 +6,6 @@ import { PooledServer } from './pooled-server.ts'
 
 /** A pooler that lends a connection to Postgres for one transaction at a time. */
 export interface TransactionPooler {
-  /** The database's address through the pooler. */
   url: string
   /** Returns how many transactions ran on another connection than the preceding transaction of the same client. */
   moves(): number

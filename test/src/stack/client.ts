@@ -21,7 +21,6 @@ export interface App {
   email: string
 }
 
-/** Creates an app with these users. */
 export async function openApp({ db }: StackAccess, users: readonly string[] = []): Promise<App> {
   const email = `${crypto.randomUUID()}@example.com`
   const { appId, apiToken } = await createApp(db, { name: 'Test', email })
@@ -29,7 +28,6 @@ export async function openApp({ db }: StackAccess, users: readonly string[] = []
   return { appId, token: apiToken, email }
 }
 
-/** Body of the first request. */
 export interface Declaration {
   checksum: string
   byte_size: string
@@ -50,12 +48,9 @@ export function firstRequest(api: string, body: unknown, headers: Record<string,
   })
 }
 
-/** An import that awaits its upload. */
 export interface RequestedImport {
   importId: string
-  /** The pre-signed address. */
   url: string
-  /** The headers that the second request must send. */
   headers: Record<string, string>
 }
 
@@ -100,7 +95,6 @@ export async function upload(api: string, token: string, file: Buffer, contentTy
   return importId
 }
 
-/** Gets the status of an import from the API. */
 export async function statusOf(api: string, token: string, importId: string): Promise<ImportView> {
   const response = await fetch(`${api}${bulkImport}/${importId}`, { headers: { 'X-Service-Token': token } })
   assert.equal(response.status, 200, `status of GET ${importId}`)
@@ -119,7 +113,6 @@ export async function ended(api: string, token: string, importId: string, timeou
   )
 }
 
-/** Downloads an error file from its link. */
 export async function download(link: string): Promise<Buffer> {
   const response = await fetch(link)
   assert.equal(response.status, 200, `status of ${link}`)

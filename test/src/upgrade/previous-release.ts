@@ -6,11 +6,8 @@ import { runProgram } from '../environment/program.ts'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The sources of the preceding release, ready to run. */
 export interface PreviousRelease extends AsyncDisposable {
-  /** The tag or the commit. */
   name: string
-  /** The folder of the release's sources. */
   root: string
 }
 

@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type LookUp, openLookUp } from '@sluice/webhooks'
 
-/** A name server on this machine. */
 export interface NameServer {
   /** The IPv4 addresses of each name. Each answer takes the next list; the last list stays. */
   names: Map<string, string[][]>

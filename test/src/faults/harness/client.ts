@@ -15,7 +15,6 @@ export interface ClientApp {
   emails: readonly [string, string]
   /** The values that the first user has before any upload. */
   firstProfile: Readonly<Record<string, string>>
-  /** Uploaded files by import ID. */
   files: Map<string, GeneratedFile>
 }
 
@@ -50,7 +49,6 @@ export async function openClientApp(
   return { appId, token: apiToken, emails, firstProfile: profile, files: new Map() }
 }
 
-/** An import whose first request was answered. */
 export interface Requested {
   importId: string
   descriptor: UploadDescriptor

@@ -9,7 +9,6 @@ import { generatedUsers } from './generate.ts'
 import type { StorageFault } from './storage-proxy.ts'
 import type { NetworkState, TcpProxy } from './tcp-proxy.ts'
 
-/** What a fault acts on. */
 interface FaultContext {
   deployment: Deployment
   random: Random
@@ -20,7 +19,6 @@ interface FaultContext {
 /** Breaks something. Before the promise settles, repairs whatever does not recover by itself. */
 export type Fault = (context: FaultContext) => Promise<void>
 
-/** Faults that end processes of the apps. */
 const endings: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
   'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
@@ -76,7 +74,6 @@ const clockFaults: Record<string, Fault> = {
   },
 }
 
-/** Additional faults of a deployment with Redis. */
 const redisFaults: Record<string, Fault> = {
   'Redis: refused': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'refuse' }, context.durationMs),
   'Redis: half-open': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'stall' }, context.durationMs),

@@ -5,9 +5,7 @@ import { seeded } from '../../environment/random.ts'
 export interface HostileFile {
   name: string
   contentType: 'text/csv' | 'application/gzip'
-  /** Generates the bytes of the file. */
   bytes(): AsyncIterable<Buffer>
-  /** Expected result of the import. */
   expected: { state: 'completed' | 'failed'; error: string | null; rows_total: number; rows_failed: number }
   /** Distinct messages of the error file. Not checked if left out. */
   messages?: string[]

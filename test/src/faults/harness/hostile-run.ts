@@ -10,7 +10,6 @@ import type { Deployment } from './deployment.ts'
 import { generateSoundFile } from './generate.ts'
 import type { HostileFile } from './hostile-files.ts'
 
-/** Result of a hostile file. */
 export interface HostileOutcome {
   state: string
   error: string | null
@@ -20,9 +19,7 @@ export interface HostileOutcome {
   peakMemory: number
   /** Time from the end of the upload to the end of the import, ms. */
   tookMs: number
-  /** Distinct messages of the error file. */
   messages: string[]
-  /** Text of the result mail. */
   mail: string
 }
 

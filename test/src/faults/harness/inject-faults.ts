@@ -3,7 +3,6 @@ import { pick, type Random } from '../../environment/random.ts'
 import type { Deployment } from './deployment.ts'
 import type { Fault } from './faults.ts'
 
-/** Options of {@link injectFaults}. */
 export interface InjectionOptions {
   random: Random
   faults: Readonly<Record<string, Fault>>
@@ -11,7 +10,6 @@ export interface InjectionOptions {
   longestFaultMs: number
   /** Stops the injection after the fault in flight. */
   over: AbortSignal
-  /** Called after each fault. */
   afterFault?(name: string): Promise<void>
 }
 

@@ -11,7 +11,6 @@ import { type OtherClients, openOtherClients } from './other-clients.ts'
 import { measurable, type Usage, usageOf } from './process-usage.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
 
-/** Options of {@link runForLong}. */
 export interface LongRun {
   seed: number
   queue: 'postgres' | 'redis'
@@ -25,19 +24,16 @@ export interface LongRun {
   onRound(round: { round: number; minutes: number; violations: number; usage: Record<string, Usage> }): void
 }
 
-/** What the rounds of a run add up to. */
 interface RoundFigures {
   rounds: number
   imports: number
   rows: number
-  /** How often each fault occurred. */
   faults: Record<string, number>
   /** How many other requests were answered as they should be, by kind. */
   answered: Record<string, number>
   violations: string[]
 }
 
-/** Result of a run. */
 export interface LongRunFigures extends RoundFigures {
   processes: Record<string, Growth>
 }

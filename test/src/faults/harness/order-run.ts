@@ -8,13 +8,10 @@ import { type GeneratedFile, generateFile } from './generate.ts'
 import { injectFaults } from './inject-faults.ts'
 import { observe } from './watcher.ts'
 
-/** Options of {@link runInOrder}. */
 export interface OrderRun {
   seed: number
   apps: number
-  /** Number of imports per app. */
   imports: number
-  /** Maximum number of rows per import. */
   rows: number
   workers: number
   /** How long faults go on, ms. On a loaded machine, a process may never live long enough to finish anything. */

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { ownMemory } from '../../memory/own-memory.ts'
 import type { AppProcess } from './app-process.ts'
 
-/** What a process holds at a moment. */
 export interface Usage {
   /** Own memory after a garbage collection, MiB. */
   memory: number

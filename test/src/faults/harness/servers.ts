@@ -5,7 +5,6 @@ import { startRedis } from '../../environment/redis.ts'
 import { type FakeClock, openFakeClock } from './fake-clock.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
-/** A server that tests can restart, behind a proxy. */
 interface RestartableServer {
   proxy: TcpProxy
   /** Address through the proxy, for the apps. */
@@ -13,7 +12,6 @@ interface RestartableServer {
   close(): Promise<void>
 }
 
-/** Postgres behind a proxy. */
 export interface FaultyPostgres extends RestartableServer {
   /** Address that bypasses the proxy, for the tests. */
   directUrl: string
@@ -71,7 +69,6 @@ export async function startFaultyPostgres(
   }
 }
 
-/** Redis behind a proxy. */
 export interface FaultyRedis extends RestartableServer {
   /** Replaces the server by an empty one, so that all data is lost. */
   restart(): Promise<void>

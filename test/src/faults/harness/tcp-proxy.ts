@@ -17,11 +17,8 @@ export type NetworkState =
 
 /** A TCP proxy that simulates faults of the network in front of a server. */
 export interface TcpProxy {
-  /** The port on which the proxy listens. */
   port: number
-  /** Changes the state of the network. */
   set(state: NetworkState): void
-  /** Resets every connection. */
   reset(): void
   close(): Promise<void>
 }
@@ -58,7 +55,6 @@ export async function startTcpProxy(target: () => number, port = 0, host = '127.
   }
 }
 
-/** One proxied connection, in both directions. */
 class Link {
   onEnd: () => void = () => {}
   readonly #sockets: readonly [Socket, Socket]

@@ -23,7 +23,6 @@ const pollMs = 100
 /** A key: name, type, and the SQL expression of the value of user `i`. */
 type BenchKey = readonly [name: string, type: ValueType, value: string]
 
-/** Nine keys in all four types. */
 const keys: readonly BenchKey[] = [
   ['name', 'string', `'Given ' || i % 1000 || ' Family, ' || i % 77`],
   ['city', 'string', `'City ' || i % 500`],

@@ -12,7 +12,6 @@ type Phase = (typeof phases)[number]
 /** Rows of the small file. The time per row of the large file is compared to the time per row of this file. */
 const smallRows = 1_000_000
 
-/** One import. */
 interface Run extends Measured {
   rows: number
   phase: Phase

@@ -15,7 +15,6 @@ import { type App, openApp } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { median, printTargets, type Target } from './measuring.ts'
 
-/** How much a deployment holds. */
 interface Size {
   apps: number
   usersPerApp: number

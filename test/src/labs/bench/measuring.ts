@@ -23,7 +23,6 @@ export function printRow(
   console.log(`${name.padEnd(widths[0])}${cells.map((cell) => String(cell).padStart(widths[1])).join('')}`)
 }
 
-/** One line of the table of targets. */
 export interface Target {
   name: string
   measured: number
@@ -64,7 +63,6 @@ export interface Scratch extends AsyncDisposable {
   path: string
 }
 
-/** Creates a scratch folder whose name begins with `prefix`. */
 export async function openScratch(prefix: string): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), prefix))
   const removal = { recursive: true, force: true, maxRetries: 5 } as const

@@ -22,7 +22,6 @@ const warmUpMs = 3_000
 
 const database = 'bench_mixed'
 
-/** The environment of a round. */
 interface BenchEnvironment {
   postgres: BenchPostgres
   stack: RunningStack

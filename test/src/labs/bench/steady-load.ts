@@ -2,10 +2,8 @@ import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { quantile } from './measuring.ts'
 
-/** A source of requests. */
 export interface LoadTarget {
   url: string
-  /** Returns the next request. */
   next(): { headers: Record<string, string>; body: string }
   /** The expected HTTP status; any other status counts as an error. */
   expected: number

@@ -19,14 +19,12 @@ export interface AttackContext {
 
 /** An attack on a running stack that reproduces a finding. */
 export interface Attack {
-  /** Number of the finding. */
   finding: number
   title: string
   /** Whether the attack is part of the sample in `npm test`. */
   inSample?: boolean
   /** How long the attack may last in `npm run test:hostile`, ms. Defaults to 90 s. */
   longestMs?: number
-  /** Additional settings of the stack. */
   env?: Record<string, string>
   /** Attacks until the attack is complete or `signal` aborts. Returns the measurements. */
   attack(context: AttackContext): Promise<Figures>

@@ -13,11 +13,9 @@ import type { BucketOwner } from '../../s3-gateway/bucket-owner.ts'
 import { openApp } from '../../stack/client.ts'
 import { type RunningStack, type StackAccess, startStack } from '../../stack/running-stack.ts'
 
-/** Apps that run as processes of their own. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 export type AppName = (typeof appNames)[number]
 
-/** Addresses of a running stack. */
 export interface StackUrls {
   api: string
   dashboard: string
@@ -56,11 +54,9 @@ export async function openTenant(stack: StackAccess, users: readonly string[]): 
   return { ...app, ...key, path: pathOf(app.appId), gateway: s3Gateway }
 }
 
-/** What happened to processes while they were watched. */
 export interface Watched {
   /** Peak resident memory of a process, by app, bytes. */
   peaks: Record<AppName, number>
-  /** Number of processes that ended, by app. */
   ended: Record<AppName, number>
 }
 

@@ -20,7 +20,6 @@ export interface Sample {
   problem?: string
 }
 
-/** Message that starts the neighbour's process. */
 export interface NeighbourPlan {
   urls: StackUrls
   owner: { token: string; path: string; accessKeyId: string; secretAccessKey: string }

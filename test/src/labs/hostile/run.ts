@@ -21,7 +21,6 @@ import {
   requestViolations,
 } from './violations.ts'
 
-/** Result of an attack. */
 export interface Outcome {
   finding: number
   title: string

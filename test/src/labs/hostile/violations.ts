@@ -18,7 +18,6 @@ export interface KindReport {
   worst: number
 }
 
-/** Summarizes the samples of each kind of request. */
 export function reportKinds(normal: readonly Sample[], during: readonly Sample[]): KindReport[] {
   return [...requestKinds, smallImport].map((kind) => {
     const times = (samples: readonly Sample[]) => samples.filter((sample) => sample.kind === kind).map(({ ms }) => ms)

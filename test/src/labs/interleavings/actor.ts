@@ -8,12 +8,10 @@ export interface Actor extends EventEmitter {
   gate: Gate
   /** The result of the operation; undefined while it runs. */
   result: { value: unknown } | { error: string } | undefined
-  /** Starts an operation. */
   start<Name extends OperationName>(name: Name, argument: Operation<Name>): void
   close(): Promise<void>
 }
 
-/** What a thread needs to know. */
 export interface ActorSettings {
   databaseUrl: string
   storage: Record<string, string>

@@ -1,8 +1,6 @@
 import type { Decision } from './scheduler.ts'
 
-/** The result of trying the orders of a pair. */
 export interface Exploration {
-  /** Number of orders that ran. */
   orders: number
   /**
    * Number of ways to merge the two sequences of statements: the number of orders if no statement waited for a lock.

@@ -98,7 +98,6 @@ export class GatedConnection {
     return this.#textOf(this.#waiting)
   }
 
-  /** Lets the next statement proceed. */
   release(): void {
     this.releasedAt = performance.now()
     this.#send(this.#takeStatement())

@@ -45,7 +45,6 @@ export type Operation<Name extends OperationName> = Operations[Name]
 /** Number of connections of an actor. They are opened before the gate closes. */
 const connections = 3
 
-/** Opens the operations on connections of their own. */
 export async function openOperations({ databaseUrl, storage: storageEnvironment, environment }: ActorSettings) {
   const { db, close } = connect(databaseUrl, { connections })
   const at = readSettings(storageEnvironment, storageSettings)

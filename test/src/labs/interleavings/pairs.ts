@@ -20,7 +20,6 @@ interface Scene {
   check?(remains: unknown): string[]
 }
 
-/** Two operations that can overlap. */
 export interface Pair {
   name: string
   /**
@@ -30,7 +29,6 @@ export interface Pair {
   isSerial: boolean
   /** Maximum number of preemptions; undefined for all orders. */
   preemptions?: number
-  /** Makes an app for one order. */
   open(fixture: PairFixture): Promise<Scene>
 }
 

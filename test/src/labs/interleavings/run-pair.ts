@@ -4,7 +4,6 @@ import { type PairFixture, recordedViolations } from './fixture.ts'
 import type { Pair } from './pairs.ts'
 import { runOrder } from './scheduler.ts'
 
-/** Tries the orders of a pair. */
 export async function runPair(fixture: PairFixture, pair: Pair, options: ExploreOptions = {}): Promise<Exploration> {
   const { preemptions = pair.preemptions, limit } = options
   const serial = [await remainsOfOrder(fixture, pair, 'first'), await remainsOfOrder(fixture, pair, 'second')]

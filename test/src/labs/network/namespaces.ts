@@ -17,11 +17,9 @@ export interface TestNetwork {
   close(): Promise<void>
 }
 
-/** A host: a network namespace. */
 export interface Host {
   /** The command that runs a program on the host. */
   within: readonly string[]
-  /** Runs a command on the host. */
   run(command: string): Promise<void>
   /** Replaces the queueing discipline of the link, in both directions; undefined restores the usual one. */
   shape(discipline: string | undefined): Promise<void>

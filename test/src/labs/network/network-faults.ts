@@ -2,7 +2,6 @@ import type { Cluster, ServerName } from './cluster.ts'
 import { serverNames } from './cluster.ts'
 import type { Host } from './namespaces.ts'
 
-/** A fault of the network. */
 export interface NetworkFault {
   name: string
   /** The kernel must be able to delay packets. */
@@ -66,7 +65,6 @@ async function shapeAll({ workers }: Cluster, discipline: string | undefined): P
   for (const worker of workers) await worker.shape(discipline)
 }
 
-/** Every fault of the network that is tried. */
 export const networkFaults: readonly NetworkFault[] = [
   ...partitions,
   asymmetric('storage', 'postgres'),

@@ -9,7 +9,6 @@ import { type Deployment, type DeploymentOptions, startDeployment } from '../../
 import { generateSoundFile } from '../../faults/harness/generate.ts'
 import { dumpDatabase, restoreDatabase } from './dump.ts'
 
-/** Options of {@link rehearse}. */
 export interface RehearsalOptions {
   queue: NonNullable<DeploymentOptions['queue']>
   apps: number
@@ -17,7 +16,6 @@ export interface RehearsalOptions {
   rowsOfImport: number
 }
 
-/** The result of a rehearsal. */
 export interface RehearsalResult {
   imports: number
   rows: number

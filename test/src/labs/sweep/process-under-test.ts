@@ -16,17 +16,14 @@ const readers = {
   mail: readSmtpUnits,
 }
 
-/** A process under test behind proxies of its own. */
 export interface ProcessUnderTest extends Subject {
   /** Returns for how long the process has sent and received nothing, ms. */
   quietFor(): number
   /** Waits until the process has sent and received nothing for `ms`. */
   untilQuiet(ms: number): Promise<void>
-  /** Ends the process and its connections. */
   close(): Promise<void>
 }
 
-/** Decides about the units of a process under test. */
 export type Decide = (server: ServerName, unit: Unit) => Fate
 
 /** Starts a process under test that hosts `apps`, and makes the system's addresses lead to it. */

@@ -9,9 +9,7 @@ import type { SweepServers } from './servers.ts'
 import { leaseMs, openSystem, type SweepSystem } from './system.ts'
 import { letTimePass } from './time.ts'
 
-/** A fault: where the process is cut, and how. */
 export interface Cut {
-  /** The key of a {@link Point}. */
   key: string
   kind: Kind
 }
@@ -22,11 +20,9 @@ export interface SweepRun {
   cuts: readonly Cut[]
 }
 
-/** Result of a run. */
 export interface RunResult {
   /** The points of the first process, in the order in which it sent them. */
   points: readonly Point[]
-  /** The number of cuts that happened. */
   cuts: number
   violations: string[]
   /** The logs of all processes, if there is a violation. */

@@ -1,13 +1,11 @@
 import type { ClientApp } from '../../faults/harness/client.ts'
 import type { SweepSystem } from './system.ts'
 
-/** The system and the app of a run. */
 export interface Prepared {
   system: SweepSystem
   app: ClientApp
 }
 
-/** What the steps of a scenario work with. */
 export interface Stage extends Prepared {
   /** Runs a maintenance task in the process that runs now. Ends early if a fault hits the process. */
   maintain(task: string): Promise<void>
@@ -20,11 +18,9 @@ type Steps = readonly ((stage: Stage) => Promise<unknown>)[]
 /** A sequence of steps through the service. The sweep interrupts it at each of its messages. */
 export interface Scenario {
   name: string
-  /** The apps that the process under test hosts. */
   apps: readonly ('api' | 'worker' | 's3-gateway')[]
   /** Maintenance tasks that recovery needs, besides those of every scenario. */
   tasks?: readonly string[]
-  /** Prepares the system before the process under test runs. */
   prepare?(stage: Prepared): Promise<void>
   /** What happens before the steps, in the process under test. Its messages are no points. */
   setup?: Steps

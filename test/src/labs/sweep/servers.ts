@@ -10,10 +10,8 @@ import { makeReusable, type ReusableDatabase } from '../../environment/reusable-
 import { unwatchImports } from '../../faults/harness/watcher.ts'
 import { bundleSubject } from './subject/bundle.ts'
 
-/** What all runs of a sweep share. */
 export interface SweepServers {
   folder: string
-  /** Path of the bundled process under test. */
   entry: string
   redisUrl: string | undefined
   /** Returns an empty database with all tables. `release` empties it for another run. */

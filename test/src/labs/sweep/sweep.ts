@@ -20,7 +20,6 @@ export interface NumberedPoint extends Point {
   number: number
 }
 
-/** Options of a sweep. */
 export interface SweepOptions {
   kinds: readonly Kind[]
   /** The only point to cut at, by number or key; all points if it is left out. */

@@ -3,7 +3,6 @@ import type { ValueType } from '@sluice/contract'
 /** Returns whole numbers from 0 to `below` − 1. */
 export type Random = (below: number) => number
 
-/** An attribute column of a benchmark's file. */
 export interface Column {
   name: string
   type: ValueType
@@ -36,10 +35,8 @@ export const customer: readonly Column[] = [
   { name: 'last_seen', type: 'datetime', changes: true, cell: (r) => `${date(r)}T${time(r)}+09:00` },
 ]
 
-/** One attribute. */
 export const narrow: readonly Column[] = customer.filter(({ name }) => name === 'visits')
 
-/** 200 attributes, with alternating types. */
 export const wide: readonly Column[] = Array.from({ length: 200 }, (_, index): Column => {
   const kinds: Omit<Column, 'name'>[] = [
     { type: 'string', changes: false, cell: (r) => pick(family, r) },

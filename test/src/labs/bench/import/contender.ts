@@ -12,7 +12,6 @@ import type { MadeFile } from './file.ts'
 import { type BenchPostgres, connectTo } from './postgres.ts'
 import type { LongestTransactions } from './transaction-watch.ts'
 
-/** A way to import a file into a database. */
 export interface Contender {
   name: 'COPY' | 'expert' | 'naive' | 'Sluice'
   /** The contender's database, and the template that it is copied from. */
@@ -24,14 +23,12 @@ export interface Contender {
 
 /** An import that can begin at once. */
 interface PreparedImport {
-  /** Imports the file; measured. */
   run(): Promise<ImportDetails | undefined>
   /** Returns the CPU seconds of the importing process so far. */
   cpu(): Promise<number>
   close(): Promise<void>
 }
 
-/** Further measurements of an import by Sluice. */
 export interface ImportDetails {
   /** Times from the enqueuing of the job to the import's claim, and to the first observed committed batch, ms. */
   queueWait: number

@@ -66,7 +66,6 @@ export function registeredUserFrom(row: number, rows: number): string {
   return userId(user)
 }
 
-/** Writes a file of a shape into a folder. */
 export async function makeFile(folder: string, shape: Shape): Promise<MadeFile> {
   const path = join(folder, `${shape.name}.csv${shape.gzip ? '.gz' : ''}`)
   const counts = { written: 0, failing: 0 }

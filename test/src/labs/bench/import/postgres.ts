@@ -7,7 +7,6 @@ import { cpuOfTree } from './cpu.ts'
 
 /** The Postgres of a benchmark; every contender has a separate database on it. */
 export interface BenchPostgres {
-  /** The file of the server's log. */
   log: string
   urlOf(database: string): string
   /** Runs a statement in a database. */

@@ -8,7 +8,6 @@ export type Part = (typeof phases)[number] | (typeof variants)[number]
 
 type Name = Contender['name']
 
-/** One import. */
 export interface Run extends Measured {
   part: Part
   name: Name
@@ -36,7 +35,6 @@ function ratioOf(runs: readonly Run[], part: Part, yardstick: Name, name: Name =
   return median(of(runs, part, name).map(({ seconds }, round) => seconds / (yardsticks[round]?.seconds ?? Number.NaN)))
 }
 
-/** Prints the measurements, part by part. */
 export function printResults(runs: readonly Run[], rounds: number): void {
   console.log(`Medians of ${rounds} rounds; ratios are medians of the rounds' own ratios.`)
   console.log(

@@ -10,7 +10,6 @@ import { type BenchPostgres, connectTo } from './postgres.ts'
 /** Sluice's processes as `npm start` runs them, on a database of the benchmark's Postgres. */
 export interface StackSession {
   stack: RunningStack
-  /** Observes the database. */
   client: pg.Client
   /** Returns the worker's process, once it is ready. */
   workerPid(): Promise<number | undefined>

@@ -10,7 +10,6 @@ export interface WritingTransaction {
   activity: string
 }
 
-/** The longest times of writing transactions. */
 export interface LongestTransactions {
   /**
    * How long a transaction held locks that others wait for, ms. An upper bound: the transaction ends between two polls.

@@ -13,7 +13,6 @@ const importsOfCrowd = 4
 const importsAtOnce = 2
 const deadlineMs = 15 * 60_000
 
-/** The results for one number of workers. */
 export interface ThroughputResult {
   workers: number
   /** Rows per second of four large imports together, one for each app, which are queued at the same moment. */
@@ -59,7 +58,6 @@ export async function measureThroughput(workers: number, rows: number): Promise<
   }
 }
 
-/** Returns how many of the imports are running. */
 async function countRunning({ db }: ScaleSession, importIds: readonly string[]): Promise<number> {
   const rows = await db
     .selectFrom('imports')

@@ -7,7 +7,6 @@ import { objectHeaders, requestTarget, signatures } from './s3-requests.ts'
 import type { Target } from './target.ts'
 import { addresses, tokens } from './tokens.ts'
 
-/** Every reader of untrusted bytes. */
 export const targets: readonly Target[] = [
   ...[csvRows, csvHeader, gzip, json, requestBodies],
   ...[chunkedBody, signedChunks, xml, requestTarget, objectHeaders, signatures],

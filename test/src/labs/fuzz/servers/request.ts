@@ -12,7 +12,6 @@ export interface FuzzRequest {
   body: Buffer
 }
 
-/** A server, with valid requests to start from. */
 export interface FuzzedServer {
   name: 'api' | 'dashboard' | 's3-gateway'
   url: string
@@ -89,7 +88,6 @@ const patienceMs = 400
 /** Time without further bytes after which an answer counts as complete, ms. Streams of events never end. */
 const idleMs = 1_000
 
-/** What came back on a connection. */
 export interface Exchange {
   /**
    * Status of the answer; 0 if the server closed the connection without an answer; undefined if neither happened in

@@ -28,7 +28,6 @@ const importLimits = {
  */
 const heapLimits = { NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=16' }
 
-/** Number of connections at a time. */
 const connections = 32
 /** Number of requests between two renewals of the valid requests. */
 const requestsPerRenewal = 2_000

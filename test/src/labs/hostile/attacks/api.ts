@@ -9,7 +9,6 @@ const v2 = '/v2/user_profiles/bulk_import'
 const endless = (method: string, path: string, type: string) =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 1000000\r\n\r\n`
 
-/** Attacks on the API. */
 export const apiAttacks: Attack[] = [
   {
     finding: 8,

@@ -7,7 +7,6 @@ import { declare, requestImport } from '../../../stack/client.ts'
 import { type Attack, type AttackContext, atLeast } from '../attack.ts'
 import { pauseFor, type SlowClient, signIn, trickle, unfinishedImports } from '../attackers.ts'
 
-/** Attacks on the dashboard. */
 export const dashboardAttacks: Attack[] = [
   {
     finding: 7,

@@ -10,7 +10,6 @@ const largeRows = 20_000_000
 /** How long other tenants are measured during large imports, ms. */
 const largeImportsMs = 30_000
 
-/** Attacks that try to use the whole capacity. */
 export const fairnessAttacks: Attack[] = [
   ...[1, 10, 100].map(
     (apps): Attack => ({

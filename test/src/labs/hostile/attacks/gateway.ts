@@ -30,7 +30,6 @@ function documents(path: string, uploadId: string) {
   ]
 }
 
-/** Attacks on the S3 gateway. */
 export const gatewayAttacks: Attack[] = [
   {
     finding: 6,

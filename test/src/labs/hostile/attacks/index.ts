@@ -9,7 +9,6 @@ import { gatewayAttacks } from './gateway.ts'
 import { mailAttacks } from './mails.ts'
 import { storedAttacks } from './stored.ts'
 
-/** All attacks, sorted by finding. */
 export const attacks: readonly Attack[] = [
   ...fileAttacks,
   ...errorFileAttacks,

@@ -6,7 +6,6 @@ import { pauseFor, secondsToEnd, signIn } from '../attackers.ts'
 /** Text that an attacker tries to get into a mail's subject. */
 const lure = 'Your account is at risk: http://evil.example'
 
-/** Attacks through mails. */
 export const mailAttacks: Attack[] = [
   {
     finding: 9,

@@ -7,7 +7,6 @@ import { exportProfiles } from './export.ts'
 import { changes, firstImport, identicalRows, mail, twoMembers } from './imports.ts'
 import { v2Request } from './v2-request.ts'
 
-/** All scenarios of the sweep. */
 export const scenarios: readonly Scenario[] = [
   firstImport,
   changes,

@@ -8,7 +8,6 @@ import type { Prepared, Scenario } from '../scenario.ts'
 import { fileNumber, importApps } from './imports.ts'
 import { post } from './requests.ts'
 
-/** An export of all profiles of an app. */
 export const exportProfiles: Scenario = {
   name: 'export',
   apps: importApps,

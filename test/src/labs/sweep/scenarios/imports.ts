@@ -7,7 +7,6 @@ import type { Scenario, Stage } from '../scenario.ts'
 /** Rows of a file: three batches, the last one not full. */
 const rows = 120
 
-/** The apps that an import needs. */
 export const importApps = ['api', 'worker'] as const
 
 /** Returns a file with several keys, whose rows have values, changes and errors. */
@@ -26,7 +25,6 @@ export const firstImport: Scenario = {
   steps: [uploaded(fileNumber(3)), noticed],
 }
 
-/** An import that changes profiles, with invalid rows. */
 export const changes: Scenario = {
   name: 'changes',
   apps: importApps,

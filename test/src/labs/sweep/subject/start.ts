@@ -4,7 +4,6 @@ import { memoryLimits } from '@sluice/local-stack'
 import { killAtExit, nodeEnvironment } from '../../../environment/program.ts'
 import type { TaskAnswer, TaskRequest } from './tasks.ts'
 
-/** A running process under test. */
 export interface Subject {
   /** Address of the process's API, if it hosts the API. */
   apiUrl: string | undefined

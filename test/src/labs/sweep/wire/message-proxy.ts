@@ -63,7 +63,6 @@ interface LinkOwner {
   onEnd(): void
 }
 
-/** One proxied connection. */
 class Link {
   readonly #client: Socket
   readonly #server: Socket

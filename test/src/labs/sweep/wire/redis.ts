@@ -4,7 +4,6 @@ import { anyAnswer, type Unit, type UnitReader, withoutIds } from './unit.ts'
 const reading =
   /^(?:client|hello|info|ping|auth|select|get|mget|hget|hmget|hgetall|hexists|exists|type|script|cluster|sentinel|zcard|llen|lrange|zrange|zcount|zscore|smembers|quit|subscribe|config)\b/
 
-/** Reads the commands of a Redis client. */
 export function readRedisUnits(): UnitReader {
   let rest: Buffer = Buffer.alloc(0)
   return {

@@ -10,7 +10,6 @@ export interface Unit {
   answered: boolean
 }
 
-/** Cuts the bytes of one connection into units. */
 export interface UnitReader {
   /** Accepts the next bytes from the client. Returns the units that they complete. */
   push(chunk: Buffer): Unit[]
