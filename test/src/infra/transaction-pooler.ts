@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import { listenOn } from '../environment/free-port.ts'
+import { listenForLinks } from '../faults/harness/tcp-proxy.ts'
 import { PooledClient } from './pooled-client.ts'
 import { PooledServer } from './pooled-server.ts'
 
@@ -39,9 +37,7 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
   for (let count = 0; count < size; count++) await addServer()
 
   let moves = 0
-  const clients = new Set<Socket>()
-  const listener = createServer((socket) => {
-    clients.add(socket)
+  const listener = await listenForLinks({}, (socket) => {
     let preceding: PooledServer | undefined
     const client = new PooledClient(socket, {
       async borrow() {
@@ -57,13 +53,11 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
         void addServer().catch(() => {})
       },
     })
-    socket.on('close', () => {
-      clients.delete(socket)
-      client.end()
-    })
+    socket.on('close', () => client.end())
+    return { reset: () => socket.destroy() }
   })
   const url = new URL(databaseUrl)
-  url.port = String(await listenOn(listener))
+  url.port = String(listener.port)
   return {
     url: url.href,
     moves: () => moves,
@@ -71,10 +65,8 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
       return (await Promise.all([...all].map((server) => server.leftovers()))).flat()
     },
     async close() {
-      listener.close()
-      for (const socket of clients) socket.destroy()
+      await listener.close()
       for (const server of all) server.end()
-      await once(listener, 'close').catch(() => {})
     },
   }
 }

@@ -32,6 +32,7 @@ export interface Declaration {
   checksum: string
   byte_size: string
   content_type?: string
+  dry_run?: boolean
 }
 
 export function declare(file: Buffer, contentType?: string): Declaration {
@@ -40,8 +41,14 @@ export function declare(file: Buffer, contentType?: string): Declaration {
 }
 
 /** Sends a first request with any body. `headers` are added to the content type. */
-export function firstRequest(api: string, body: unknown, headers: Record<string, string>): Promise<Response> {
+export function firstRequest(
+  api: string,
+  body: unknown,
+  headers: Record<string, string>,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   return fetch(`${api}${bulkImport}`, {
+    signal,
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -55,8 +62,13 @@ export interface RequestedImport {
 }
 
 /** Makes the first request for a file. Throws if it is refused. */
-export async function requestImport(api: string, token: string, declaration: Declaration): Promise<RequestedImport> {
-  const response = await firstRequest(api, declaration, { 'X-Service-Token': token })
+export async function requestImport(
+  api: string,
+  token: string,
+  declaration: Declaration,
+  signal?: AbortSignal,
+): Promise<RequestedImport> {
+  const response = await firstRequest(api, declaration, { 'X-Service-Token': token }, signal)
   assert.equal(response.status, 200, 'status of the first request')
   const { direct_upload: upload } = (await response.json()) as UploadDescriptor
   return { importId: response.headers.get('x-import-id') ?? '', url: upload.url, headers: upload.headers }
@@ -77,9 +89,10 @@ export async function put(
   url: string,
   headers: Record<string, string | number>,
   body: Buffer | Readable,
+  signal?: AbortSignal,
 ): Promise<StorageAnswer> {
   const length = Buffer.isBuffer(body) ? { 'Content-Length': body.length } : {}
-  const sending = request(url, { method: 'PUT', headers: { ...length, ...headers } })
+  const sending = request(url, { method: 'PUT', headers: { ...length, ...headers }, ...(signal && { signal }) })
   const answered = once(sending, 'response')
   // Storage may answer and close the connection before it has read the body. The answer then contains the reason.
   pipeline(Buffer.isBuffer(body) ? Readable.from([body]) : body, sending).catch(() => {})
@@ -89,8 +102,14 @@ export async function put(
 }
 
 /** Uploads a file with both requests. Returns the import ID. */
-export async function upload(api: string, token: string, file: Buffer, contentType?: string): Promise<string> {
-  const { importId, url, headers } = await requestImport(api, token, declare(file, contentType))
+export async function upload(
+  api: string,
+  token: string,
+  file: Buffer,
+  contentType?: string,
+  options: Pick<Declaration, 'dry_run'> = {},
+): Promise<string> {
+  const { importId, url, headers } = await requestImport(api, token, { ...declare(file, contentType), ...options })
   assert.deepEqual(await put(url, headers, file), { status: 200, code: undefined }, 'answer of storage')
   return importId
 }

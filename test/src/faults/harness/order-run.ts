@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { seeded, shuffled } from '../../environment/random.ts'
-import { type ClientApp, openClientApp, type Requested, request, send } from './client.ts'
+import type { RequestedImport } from '../../stack/client.ts'
+import { type ClientApp, openClientApp, request, send } from './client.ts'
 import { type Comparison, compareWithModel, untilAllEnded } from './comparison.ts'
 import { startDeployment } from './deployment.ts'
 import { faults } from './faults.ts'
@@ -46,7 +47,7 @@ export async function runInOrder(run: OrderRun): Promise<Comparison> {
   })
   try {
     const random = seeded(run.seed)
-    const uploads: { app: ClientApp; file: GeneratedFile; requested: Requested }[] = []
+    const uploads: { app: ClientApp; file: GeneratedFile; requested: RequestedImport }[] = []
     const apps: ClientApp[] = []
     for (let index = 0; index < run.apps; index++) {
       const app = await openClientApp(deployment)

@@ -1,6 +1,6 @@
 // npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
 // with code 1 if a target is missed.
-import { benchExport, benchExportWidths } from './export.ts'
+import { benchExport } from './export.ts'
 import { benchFullSize } from './full-size.ts'
 import { benchGrowth } from './growth.ts'
 import { benchImport } from './import/index.ts'
@@ -13,7 +13,6 @@ import { benchStages } from './stages.ts'
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
   export: benchExport,
-  'export-widths': benchExportWidths,
   'full-size': benchFullSize,
   growth: benchGrowth,
   memory: benchMemory,

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGzip, constants as zlib } from 'node:zlib'
 import { cancelImport } from '@sluice/imports'
@@ -20,14 +22,10 @@ export async function bomb(header: string, row: string, count: number): Promise<
   const one = many.length / Math.min(times, count)
   packer.write(header)
   for (let left = count; left > 0; left -= times) {
-    if (!packer.write(left >= times ? many : many.subarray(0, left * one))) await drained(packer)
+    if (!packer.write(left >= times ? many : many.subarray(0, left * one))) await once(packer, 'drain')
   }
   packer.end()
   return Buffer.concat(await packed)
-}
-
-async function drained(stream: NodeJS.EventEmitter): Promise<void> {
-  await new Promise<void>((resolve) => void stream.once('drain', resolve))
 }
 
 /** Cancels all waiting and running imports of the apps. */
@@ -124,33 +122,15 @@ export interface SlowClient {
   end(): void
 }
 
-/** Opens a connection that sends `head` at once, and then `piece` every `pauseMs` ms until the attack ends. */
-export function trickle(
-  signal: AbortSignal,
-  url: string,
-  head: string,
-  { piece = 'x', pauseMs = 1_000 }: { piece?: string; pauseMs?: number } = {},
-): SlowClient {
+/** Opens a connection that sends `head` at once, and then `piece` every second until the attack ends. */
+export function trickle(signal: AbortSignal, url: string, head: string, piece = 'x'): SlowClient {
   const { hostname, port } = new URL(url)
-  const begun = performance.now()
   let answer = ''
   const socket = connect(Number(port), hostname, () => void socket.write(head))
   socket.on('data', (chunk) => {
     if (answer.length < 100) answer += chunk.toString('latin1')
   })
-  socket.on('error', () => {})
-  const timer = setInterval(() => socket.writable && socket.write(piece), pauseMs)
-  const end = () => socket.destroy()
-  signal.addEventListener('abort', end, { once: true })
-  const closed = new Promise<{ seconds: number; status: number }>((resolve) => {
-    socket.once('close', () => {
-      clearInterval(timer)
-      signal.removeEventListener('abort', end)
-      const seconds = Math.round((performance.now() - begun) / 100) / 10
-      resolve({ seconds, status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0) })
-    })
-  })
-  return { closed, isOpen: () => !socket.destroyed, isAnswered: () => answer !== '' || socket.destroyed, end }
+  return slowly(signal, socket, { piece, pauseMs: 1_000 }, () => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0))
 }
 
 /** Begins a signed upload of 1 GB, and sends one byte every two seconds until the attack ends. */
@@ -160,7 +140,6 @@ export function trickleUpload(
   path: string,
   signed: { accessKeyId: string; secretAccessKey: string },
 ): SlowClient {
-  const begun = performance.now()
   const headers = { 'content-length': '1000000000' }
   const sending = begin(url, { ...signed, method: 'PUT', path, headers, payloadHash: 'UNSIGNED-PAYLOAD' })
   let status = 0
@@ -168,20 +147,31 @@ export function trickleUpload(
     status = response.statusCode ?? 0
     response.on('error', () => {}).resume()
   })
-  sending.on('error', () => {})
-  const timer = setInterval(() => sending.writable && sending.write('x'), 2_000)
   sending.write('x')
-  const end = () => void sending.destroy()
+  return slowly(signal, sending, { piece: 'x', pauseMs: 2_000 }, () => status)
+}
+
+/** Sends a piece from time to time until the attack ends. `status` returns the status of the answer, 0 for none. */
+function slowly(
+  signal: AbortSignal,
+  stream: Writable,
+  { piece, pauseMs }: { piece: string; pauseMs: number },
+  status: () => number,
+): SlowClient {
+  const begun = performance.now()
+  const timer = setInterval(() => stream.writable && stream.write(piece), pauseMs)
+  const end = () => void stream.destroy()
   signal.addEventListener('abort', end, { once: true })
+  stream.on('error', () => {})
   const closed = new Promise<{ seconds: number; status: number }>((resolve) => {
-    sending.once('close', () => {
+    stream.once('close', () => {
       clearInterval(timer)
       signal.removeEventListener('abort', end)
-      resolve({ seconds: Math.round((performance.now() - begun) / 100) / 10, status })
+      resolve({ seconds: Math.round((performance.now() - begun) / 100) / 10, status: status() })
     })
   })
-  const isOpen = () => !sending.closed && !sending.destroyed
-  return { closed, isOpen, isAnswered: () => status !== 0 || !isOpen(), end }
+  const isOpen = () => !stream.closed && !stream.destroyed
+  return { closed, isOpen, isAnswered: () => status() !== 0 || !isOpen(), end }
 }
 
 /** Signs in to the dashboard under attack. Returns the visitor. */

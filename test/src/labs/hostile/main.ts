@@ -1,14 +1,22 @@
 // npm run test:hostile: runs every finding as an attack on a running stack, and measures another tenant's requests.
-// Options: `--only 2,6` (findings), `--json`.
+// Options: `--only 2,6` (findings), `--json`. Each attack runs in a process of its own, with `--alone` and its title.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Attack } from './attack.ts'
 import { attacks } from './attacks/index.ts'
-import type { Outcome } from './run.ts'
+import { type Outcome, runAlone } from './run.ts'
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { only: { type: 'string' }, json: { type: 'boolean', default: false }, alone: { type: 'string' } },
+})
+const alone = attacks.find(({ title }) => title === values.alone)
+if (alone !== undefined) {
+  const outcome = await runAlone(alone)
+  await new Promise((resolve) => process.send?.(outcome, resolve))
+  process.exit(0)
+}
 const only = values.only?.split(',').map(Number)
 const chosen = attacks.filter(({ finding }) => only === undefined || only.includes(finding))
 if (chosen.length === 0) {
@@ -31,7 +39,7 @@ process.exitCode = broken.length > 0 ? 1 : 0
 
 /** Runs an attack in its own process, so that its leftovers do not affect the next attack. */
 async function runInProcess(attack: Attack): Promise<Outcome> {
-  const child = fork(fileURLToPath(new URL('attack-process.ts', import.meta.url)), [attack.title])
+  const child = fork(fileURLToPath(import.meta.url), ['--alone', attack.title])
   const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')])
   if (typeof message === 'object' && message !== null) {
     if (child.exitCode === null) await once(child, 'exit')

@@ -1,6 +1,6 @@
-import { EventEmitter, once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
-import { listenOn } from '../../environment/free-port.ts'
+import { EventEmitter } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { listenForLinks } from '../../faults/harness/tcp-proxy.ts'
 import { cutText, type Message, MessageReader, messageBytes } from '../../infra/postgres-messages.ts'
 
 /** Statements that neither read nor write a table. They commute with every statement, so they need no decision. */
@@ -22,20 +22,14 @@ export interface Gate extends EventEmitter {
 
 /** Starts an open gate on a free port, in front of the Postgres at `target`. */
 export async function startGate(target: { host: string; port: number }): Promise<Gate> {
-  const connections = new Set<GatedConnection>()
-  const gate = Object.assign(new EventEmitter(), { port: 0, isOpen: true, connections, close: async () => {} })
-  const server = createServer((client) => {
-    const connection = new GatedConnection(gate, client, connect(target))
-    connections.add(connection)
-    client.on('close', () => connections.delete(connection))
+  const gate = Object.assign(new EventEmitter(), {
+    ...{ port: 0, isOpen: true, connections: new Set<GatedConnection>() as ReadonlySet<GatedConnection> },
+    close: async () => {},
   })
-  gate.port = await listenOn(server)
-  gate.close = async () => {
-    for (const connection of connections) connection.end()
-    server.close()
-    await once(server, 'close')
-  }
-  return gate
+  const { port, links, close } = await listenForLinks({}, (client) => {
+    return new GatedConnection(gate, client, connect(target))
+  })
+  return Object.assign(gate, { port, connections: links, close })
 }
 
 /** One connection through a gate. */
@@ -103,7 +97,7 @@ export class GatedConnection {
     this.#send(this.#takeStatement())
   }
 
-  end(): void {
+  reset(): void {
     this.#client.destroy()
     this.#server.destroy()
   }

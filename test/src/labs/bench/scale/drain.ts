@@ -1,8 +1,7 @@
 import { cpuOfTree } from '../import/cpu.ts'
-import { makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
+import { deadlineMs, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const importsOfApp = 10
-const deadlineMs = 30 * 60_000
 const objectKey = 'bench/one-row.csv'
 
 /** The cost of many imports that are queued at the same moment. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { median, printTargets } from '../measuring.ts'
+import { median, printRow, printTargets } from '../measuring.ts'
 import { type DrainResult, measureDrain } from './drain.ts'
 import { type IdleResult, measureIdle } from './idle.ts'
 import { type LimitedResult, measureLimited } from './limited.ts'
@@ -31,36 +31,31 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
       only: { type: 'string', default: 'throughput,drain,limited,idle' },
     },
   })
-  const only = values.only.split(',')
+  const rows = Number(values.rows)
+  const parts: Record<string, () => Promise<boolean>> = {
+    throughput: async () => reportThroughput(await each(workerCounts, (workers) => measureThroughput(workers, rows))),
+    drain: async () => reportDrain(await measureDrain([few, few, few, many, few, few, few])),
+    limited: async () =>
+      reportLimited(await each(limited.counts, (workers) => measureLimited(workers, rows, limited.share))),
+    idle: async () => reportIdle(await each(idleCounts, measureIdle)),
+  }
   let isMet = true
-  if (only.includes('throughput')) {
-    const results: ThroughputResult[] = []
-    for (const workers of workerCounts) results.push(await measureThroughput(workers, Number(values.rows)))
-    isMet = reportThroughput(results) && isMet
-  }
-  if (only.includes('drain')) isMet = reportDrain(await measureDrain([few, few, few, many, few, few, few])) && isMet
-  if (only.includes('limited')) {
-    const results: LimitedResult[] = []
-    for (const workers of limited.counts) {
-      results.push(await measureLimited(workers, Number(values.rows), limited.share))
-    }
-    isMet = reportLimited(results) && isMet
-  }
-  if (only.includes('idle')) {
-    const results: IdleResult[] = []
-    for (const workers of idleCounts) results.push(await measureIdle(workers))
-    isMet = reportIdle(results) && isMet
-  }
+  for (const name of values.only.split(',')) isMet = ((await parts[name]?.()) ?? false) && isMet
   return isMet
 }
 
+async function each<Result>(counts: readonly number[], measure: (workers: number) => Promise<Result>) {
+  const results: Result[] = []
+  for (const count of counts) results.push(await measure(count))
+  return results
+}
+
 function reportThroughput(results: readonly ThroughputResult[]): boolean {
-  const [one] = results
-  console.log('workers      rows/s  ÷ 1 worker  small import: alone  beside 1 large  beside 3 large')
-  for (const { workers, rowsPerSecond, alone, besideOne, besideThree } of results) {
-    const cells = [workers, rowsPerSecond.toFixed(0), (rowsPerSecond / (one?.rowsPerSecond ?? 0)).toFixed(2)]
-    const times = [alone, besideOne, besideThree].map((time) => `${time.toFixed(2)} s`.padStart(16))
-    console.log(`${cells.map((cell) => String(cell).padStart(10)).join('')}    ${times.join('')}`)
+  const one = results[0]?.rowsPerSecond ?? Number.NaN
+  printRow('workers', ['rows/s', '÷ 1 worker', 'small import: alone', 'beside 1 large', 'beside 3 large'], widths)
+  for (const { workers, rowsPerSecond: speed, ...times } of results) {
+    const small = [times.alone, times.besideOne, times.besideThree].map((time) => `${time.toFixed(2)} s`)
+    printRow(`${workers}`, [speed.toFixed(0), (speed / one).toFixed(2), ...small], widths)
   }
   return printTargets(
     results.flatMap(({ workers, alone, besideOne, besideThree }) => [
@@ -74,28 +69,24 @@ function reportDrain(results: readonly DrainResult[]): boolean {
   for (const { imports, apps, time, cpu } of results) {
     console.log(`${imports} imports of ${apps} apps: ${time.toFixed(2)} ms each, ${cpu.toFixed(2)} ms of CPU`)
   }
-  const ratio = (cost: 'time' | 'cpu') => {
-    const [atMany, atFew] = [many, few].map((apps) =>
-      median(results.filter((result) => result.apps === apps).map((result) => result[cost])),
-    )
-    return (atMany ?? Number.NaN) / (atFew ?? Number.NaN)
-  }
+  const of = (apps: number, cost: 'time' | 'cpu') =>
+    median(results.filter((result) => result.apps === apps).map((result) => result[cost]))
   return printTargets([
-    target('time of an import at 10,000 waiting ÷ at 100', ratio('time'), 1.5),
-    target('CPU of an import at 10,000 waiting ÷ at 100', ratio('cpu'), 1.5),
+    target('time of an import at 10,000 waiting ÷ at 100', of(many, 'time') / of(few, 'time'), 1.5),
+    target('CPU of an import at 10,000 waiting ÷ at 100', of(many, 'cpu') / of(few, 'cpu'), 1.5),
   ])
 }
 
 function reportLimited(results: readonly LimitedResult[]): boolean {
-  const rowsPerSecond = (workers: number) => results.find((result) => result.workers === workers)?.rowsPerSecond
-  const ratio = (workers: number) => (rowsPerSecond(workers) ?? Number.NaN) / (rowsPerSecond(1) ?? Number.NaN)
+  const one = results[0]?.rowsPerSecond ?? Number.NaN
   for (const { workers, rowsPerSecond: speed } of results) {
     console.log(
-      `${workers} workers of ${limited.share} cores: ${speed.toFixed(0)} rows/s (${ratio(workers).toFixed(2)})`,
+      `${workers} workers of ${limited.share} cores: ${speed.toFixed(0)} rows/s (${(speed / one).toFixed(2)})`,
     )
   }
+  const most = results.at(-1)?.rowsPerSecond ?? Number.NaN
   return printTargets([
-    { ...target('rows/s of 8 workers ÷ of 1', ratio(8), 7), higherIsBetter: true },
+    { ...target('rows/s of 8 workers ÷ of 1', most / one, 7), higherIsBetter: true },
     ...results.map(({ workers, longestWait }) =>
       target(`${workers} workers: longest wait of an app ÷ mean`, longestWait, 2),
     ),
@@ -103,20 +94,17 @@ function reportLimited(results: readonly LimitedResult[]): boolean {
 }
 
 function reportIdle(results: readonly IdleResult[]): boolean {
-  console.log('idle workers  statements/s  commands/s  Postgres, % of a core  Redis, % of a core')
+  printRow('idle workers', ['statements/s', 'commands/s', 'Postgres, % of a core', 'Redis, % of a core'], widths)
   for (const { workers, statements, commands, postgresCpu, redisCpu } of results) {
-    const cells = [workers, statements.toFixed(1), commands.toFixed(1), percent(postgresCpu), percent(redisCpu)]
-    console.log(cells.map((cell) => String(cell).padStart(14)).join(''))
+    const cores = [postgresCpu, redisCpu].map((cpu) => (cpu * 100).toFixed(2))
+    printRow(`${workers}`, [statements.toFixed(1), commands.toFixed(1), ...cores], widths)
   }
-  const most = results.at(-1)
+  const { workers, postgresCpu, redisCpu } = results.at(-1) ?? { postgresCpu: Number.NaN, redisCpu: Number.NaN }
   return printTargets([
-    target(`${most?.workers} idle workers: Postgres, % of a core`, (most?.postgresCpu ?? Number.NaN) * 100, 2),
-    target(`${most?.workers} idle workers: Redis, % of a core`, (most?.redisCpu ?? Number.NaN) * 100, 2),
+    target(`${workers} idle workers: Postgres, % of a core`, postgresCpu * 100, 2),
+    target(`${workers} idle workers: Redis, % of a core`, redisCpu * 100, 2),
   ])
 }
 
-const percent = (cores: number) => (cores * 100).toFixed(2)
-
-function target(name: string, measured: number, must: number | undefined) {
-  return { name, measured, must }
-}
+const widths: [number, number] = [14, 22]
+const target = (name: string, measured: number, must: number | undefined) => ({ name, measured, must }) as const

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { access, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../../../environment/wait.ts'
 import { processTree } from '../../../stack/processes.ts'
-import { limitCpu } from './cpu-limit.ts'
-import { fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
+import { deadlineMs, fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const apps = 8
-const deadlineMs = 30 * 60_000
 const objectKey = 'bench/limited.csv'
 
 /** The results of some number of workers, each limited to a part of a core. */
@@ -18,7 +18,8 @@ export interface LimitedResult {
 
 /**
  * Runs imports of eight apps, one file of `rows` rows each, on worker processes that have `share` of a core each and
- * one slot. Each file was imported before, so Postgres has little to do, and the workers limit the speed.
+ * one slot. Each file was imported before, so Postgres has little to do, and the workers limit the speed. Throws if this
+ * machine lets nobody write control groups.
  */
 export async function measureLimited(workers: number, rows: number, share: number): Promise<LimitedResult> {
   await using session = await openScaleSession(workers, { IMPORT_CONCURRENCY: '1' })
@@ -27,16 +28,13 @@ export async function measureLimited(workers: number, rows: number, share: numbe
   await spanOf(session, await queueFile(session, appIds, objectKey), deadlineMs)
   const pids = await workerPids(session)
   assert.equal(pids.length, workers, 'worker processes')
-  await using _ = await limitCpu(pids, share)
+  await using limits = new AsyncDisposableStack()
+  for (const pid of pids) limits.defer(await limitCpu(pid, share))
   const importIds = await queueFile(session, appIds, objectKey)
   const { began, ended, rows: applied } = await spanOf(session, importIds, deadlineMs)
   const waits = await waitsOf(session, importIds)
   const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length
-  return {
-    workers,
-    rowsPerSecond: (applied / (ended - began)) * 1000,
-    longestWait: Math.max(...waits) / mean,
-  }
+  return { workers, rowsPerSecond: (applied / (ended - began)) * 1000, longestWait: Math.max(...waits) / mean }
 }
 
 async function workerPids({ stack }: ScaleSession): Promise<number[]> {
@@ -51,10 +49,37 @@ async function workerPids({ stack }: ScaleSession): Promise<number[]> {
 
 /** Returns the time from queueing to the end of each import, ms. */
 async function waitsOf({ db }: ScaleSession, importIds: readonly string[]): Promise<number[]> {
-  const rows = await db
-    .selectFrom('imports')
-    .select(['queued_at', 'finished_at'])
-    .where('import_id', 'in', importIds)
-    .execute()
-  return rows.map((row) => (row.finished_at?.getTime() ?? Number.NaN) - (row.queued_at?.getTime() ?? Number.NaN))
+  const times = db.selectFrom('imports').select(['queued_at', 'finished_at']).where('import_id', 'in', importIds)
+  return (await times.execute()).map(
+    (row) => (row.finished_at?.getTime() ?? Number.NaN) - (row.queued_at?.getTime() ?? Number.NaN),
+  )
+}
+
+const periodUs = 100_000
+
+/** Limits a process to a share of one core by a control group, version 2 or 1. Returns the end of the limit. */
+async function limitCpu(pid: number, share: number): Promise<() => Promise<void>> {
+  const quotaUs = share * periodUs
+  const isVersion2 = await access('/sys/fs/cgroup/cgroup.subtree_control').then(
+    () => true,
+    () => false,
+  )
+  const root = isVersion2 ? '/sys/fs/cgroup' : '/sys/fs/cgroup/cpu'
+  const limits = isVersion2
+    ? { 'cpu.max': `${quotaUs} ${periodUs}` }
+    : { 'cpu.cfs_period_us': `${periodUs}`, 'cpu.cfs_quota_us': `${quotaUs}` }
+  const group = `${root}/sluice-bench-${pid}`
+  await mkdir(group)
+  for (const [name, value] of Object.entries(limits)) await writeFile(`${group}/${name}`, value)
+  await writeFile(`${group}/cgroup.procs`, `${pid}`)
+  return async () => {
+    await writeFile(`${root}/cgroup.procs`, `${pid}`).catch(() => {}) // the process has ended
+    // A process that has just ended keeps its group busy for a moment.
+    const removed = () =>
+      rmdir(group).then(
+        () => true,
+        () => delay(100).then(() => false),
+      )
+    await until('the end of a control group', removed)
+  }
 }

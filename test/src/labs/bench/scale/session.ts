@@ -6,6 +6,9 @@ import { until } from '../../../environment/wait.ts'
 import { type RunningStack, startStack } from '../../../stack/running-stack.ts'
 import { openScratch } from '../measuring.ts'
 
+/** The longest time that imports may take together, ms. */
+export const deadlineMs = 30 * 60_000
+
 /** Sluice as `npm start` runs it, with its queues in a separate Redis. */
 export interface ScaleSession extends AsyncDisposable {
   stack: RunningStack

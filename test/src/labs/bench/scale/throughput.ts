@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../../environment/wait.ts'
 import { median } from '../measuring.ts'
-import { fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
+import { deadlineMs, fileOf, makeApps, openScaleSession, queueFile, type ScaleSession, spanOf } from './session.ts'
 
 const apps = 4
 const smallRows = 1_000
@@ -11,7 +11,6 @@ const importsOfCrowd = 4
 
 /** Imports that a worker runs at a time: the default of `IMPORT_CONCURRENCY`. */
 const importsAtOnce = 2
-const deadlineMs = 15 * 60_000
 
 export interface ThroughputResult {
   workers: number

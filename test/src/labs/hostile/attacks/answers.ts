@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import type { UploadDescriptor } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import { begin } from '@sluice/s3-endpoint/testing'
 import { formTokenIn, type Visitor } from '../../../dashboard/visitor.ts'
 import { stackBucket } from '../../../s3-gateway/bucket-owner.ts'
-import { bulkImport, declare, ended, firstRequest, put } from '../../../stack/client.ts'
+import { bulkImport, ended, upload } from '../../../stack/client.ts'
 import { type Attack, type AttackContext, atLeast, atMost, type Figures } from '../attack.ts'
 import { attackWith, countStatuses, pauseFor, signIn } from '../attackers.ts'
 
@@ -98,11 +97,7 @@ async function makeLargeViews({ urls, stack }: AttackContext, token: string): Pr
   const columns = Array.from({ length: 480 }, (_, index) => `${index}`.padStart(200, 'n'))
   const row = `u1${',007'.repeat(columns.length)}\n`
   const file = gzipSync(`user_id,${columns.join(',')}\n${row.repeat(20)}`)
-  const body = { ...declare(file, 'application/gzip'), dry_run: true }
-  const response = await firstRequest(urls.api, body, { 'X-Service-Token': token })
-  const { direct_upload: direct } = (await response.json()) as UploadDescriptor
-  await put(direct.url, direct.headers, file)
-  const importId = response.headers.get('x-import-id') ?? ''
+  const importId = await upload(urls.api, token, file, 'application/gzip', { dry_run: true })
   await ended(urls.api, token, importId)
   await sql`
     insert into imports (app_id, source, state, dry_run, object_key, content_type, columns, types, warnings, finished_at)

@@ -54,19 +54,19 @@ export const dashboardAttacks: Attack[] = [
         Array.from({ length: 10 }, async (_, index) => {
           const address = `watcher-${index}-${appId}@example.org`
           await stack.db.insertInto('members').values({ app_id: appId, email: address }).execute()
-          return (await signInCookie(context, address)) ?? ''
+          return (await signIn(context, address)).cookies()
         }),
       )
-      const cookies = [...members, (await signInCookie(context, email)) ?? '']
+      const cookies = [...members, (await signIn(context, email)).cookies()]
       const streams = cookies.flatMap((cookie) =>
-        Array.from({ length: 20 }, () => trickle(signal, urls.dashboard, streamHead(page, cookie), { piece: '' })),
+        Array.from({ length: 20 }, () => trickle(signal, urls.dashboard, streamHead(page, cookie), '')),
       )
       await until('all streams to be accepted or refused', () => {
         return signal.aborted || streams.every((stream) => stream.isAnswered())
       })
       const other = await context.openAttacker()
       const otherPage = await pageOfNewImport(context, other.appId, other.token)
-      const status = await streamStatus(context, otherPage, (await signInCookie(context, other.email)) ?? '')
+      const status = await streamStatus(context, otherPage, (await signIn(context, other.email)).cookies())
       for (const stream of streams) stream.end()
       return { 'status of the other stream': status, 'accepted streams': status === 200 ? 1 : 0 }
     },
@@ -92,11 +92,6 @@ async function streamStatus({ urls, signal }: AttackContext, page: string, cooki
   }).catch(() => undefined)
   ending.abort()
   return response?.status ?? 0
-}
-
-async function signInCookie(context: AttackContext, email: string): Promise<string | undefined> {
-  const visitor = await signIn(context, email)
-  return visitor.cookies()
 }
 
 async function slowForms(context: AttackContext, appId: number, email: string, count: number): Promise<SlowClient[]> {

@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import { send } from '@sluice/s3-endpoint/testing'
 import { stackBucket } from '../../../s3-gateway/bucket-owner.ts'
-import { declare, firstRequest, put } from '../../../stack/client.ts'
+import { upload } from '../../../stack/client.ts'
 import { type Attack, type AttackContext, atMost, type Figures } from '../attack.ts'
 import { bomb, countStatuses, pauseFor, signIn, uploadBomb } from '../attackers.ts'
 
@@ -103,17 +103,8 @@ async function runLarge(context: AttackContext, apps: number): Promise<Figures> 
   for (let index = 0; index < apps; index++) attackers.push(await context.openAttacker())
   for (const { token } of attackers) {
     await uploadBomb(context, token, file)
-    if (apps === 1) await uploadDryRun(context, token, file)
+    if (apps === 1) await upload(context.urls.api, token, file, 'application/gzip', { dry_run: true })
   }
   await pauseFor(context.signal, largeImportsMs)
   return { 'bytes sent': file.length * apps }
-}
-
-async function uploadDryRun({ urls }: AttackContext, token: string, file: Buffer): Promise<void> {
-  const body = { ...declare(file, 'application/gzip'), dry_run: true }
-  const response = await firstRequest(urls.api, body, { 'X-Service-Token': token })
-  const { direct_upload: direct } = (await response.json()) as {
-    direct_upload: { url: string; headers: Record<string, string> }
-  }
-  await put(direct.url, direct.headers, file)
 }

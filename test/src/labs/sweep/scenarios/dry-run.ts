@@ -1,20 +1,22 @@
 import type { UploadDescriptor } from '@sluice/contract'
 import { send } from '../../../faults/harness/client.ts'
+import { bulkImport, declare } from '../../../stack/client.ts'
 import type { Scenario } from '../scenario.ts'
 import { fileNumber, importApps } from './imports.ts'
-import { firstRequestOf, post } from './requests.ts'
+import { post } from './requests.ts'
 
 const file = { ...fileNumber(3), dryRun: true as const }
 
-/** A dry run: its verdict is that of an import, and nothing is applied. */
+/** A dry run: its verdict is that of an import, and nothing is applied. Its first request has an idempotency key. */
 export const dryRun: Scenario = {
   name: 'dry-run',
   apps: importApps,
   steps: [
     async (stage) => {
-      const response = await post(stage, firstRequestOf(file, { dry_run: true }))
-      const importId = response.headers.get('x-import-id') ?? ''
-      await send(stage.app, { importId, descriptor: (await response.json()) as UploadDescriptor }, file)
+      const body = JSON.stringify({ ...declare(file.bytes, file.contentType), dry_run: true })
+      const response = await post(stage, { path: bulkImport, contentType: 'application/json', body })
+      const { direct_upload: upload } = (await response.json()) as UploadDescriptor
+      await send(stage.app, { importId: response.headers.get('x-import-id') ?? '', ...upload }, file)
     },
     ({ maintain }) => maintain('notice-uploads'),
   ],

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { retry } from '../../../faults/harness/client.ts'
 import type { GeneratedFile } from '../../../faults/harness/generate.ts'
 import type { Prepared } from '../scenario.ts'
@@ -26,13 +25,6 @@ export function post({ system, app }: Prepared, { path, contentType, body }: Cli
     if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
     return response
   })
-}
-
-/** Returns the first request of an import of a file, with further members. */
-export function firstRequestOf({ bytes, contentType }: GeneratedFile, members: object = {}): ClientRequest {
-  const checksum = createHash('md5').update(bytes).digest('base64')
-  const body = JSON.stringify({ checksum, byte_size: String(bytes.length), content_type: contentType, ...members })
-  return { path: '/v3/user_profiles/bulk_import', contentType: 'application/json', body }
 }
 
 /** Notes the file of each import that a client began in another way than by a first request. */

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
-import { listenOn } from '../../../environment/free-port.ts'
+import { connect, type Socket } from 'node:net'
+import { listenForLinks } from '../../../faults/harness/tcp-proxy.ts'
 import type { Unit, UnitReader } from './unit.ts'
 
 /**
@@ -33,34 +32,22 @@ export async function startMessageProxy(
   openReader: () => UnitReader,
   decide: (unit: Unit) => Fate,
 ): Promise<MessageProxy> {
-  const links = new Set<Link>()
   let lastPassed = performance.now()
-  const server = createServer({ noDelay: true }, (client) => {
-    const link = new Link(client, connect({ port: target, host: '127.0.0.1', noDelay: true }), openReader(), {
-      decide,
-      onBytes: () => {
-        lastPassed = performance.now()
-      },
-      onEnd: () => links.delete(link),
-    })
-    links.add(link)
-  })
-  const port = await listenOn(server)
-  return {
-    port,
-    lastPassed: () => lastPassed,
-    async close() {
-      for (const link of links) link.break()
-      server.close()
-      await once(server, 'close')
-    },
+  const onBytes = () => {
+    lastPassed = performance.now()
   }
+  const proxy = await listenForLinks({}, (client) => {
+    return new Link(client, connect({ port: target, host: '127.0.0.1', noDelay: true }), openReader(), {
+      decide,
+      onBytes,
+    })
+  })
+  return { ...proxy, lastPassed: () => lastPassed }
 }
 
 interface LinkOwner {
   decide(unit: Unit): Fate
   onBytes(): void
-  onEnd(): void
 }
 
 class Link {
@@ -78,7 +65,7 @@ class Link {
     this.#owner = owner
     for (const socket of [client, server]) {
       socket.on('error', () => {}) // 'close' follows
-      socket.on('close', () => this.break())
+      socket.on('close', () => this.reset())
     }
     client.on('data', (chunk: Buffer) => {
       owner.onBytes()
@@ -92,18 +79,17 @@ class Link {
   }
 
   /** Resets the connection of the client, and ends the connection to the server, which still reads what was sent. */
-  break(): void {
+  reset(): void {
     this.#isCut = true
     this.#client.resetAndDestroy()
     this.#server.end()
-    this.#owner.onEnd()
   }
 
   #pass(unit: Unit, reader: UnitReader): void {
     const fate = this.#owner.decide(unit)
     if (fate.kind === 'withhold') {
       this.#isCut = true
-      void fate.meanwhile().finally(() => this.break())
+      void fate.meanwhile().finally(() => this.reset())
       return
     }
     if (fate.kind === 'lose answer') {
@@ -113,7 +99,7 @@ class Link {
       this.#swallow = (chunk) => {
         if (!isComplete(chunk)) return
         this.#swallow = () => {}
-        void fate.after().finally(() => this.break())
+        void fate.after().finally(() => this.reset())
       }
     }
     this.#server.write(unit.bytes)
