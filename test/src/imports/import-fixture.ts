@@ -15,6 +15,7 @@ import {
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
+import { beforeEach } from 'vitest'
 import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
@@ -129,4 +130,56 @@ export async function profilesOf(
   appId: number,
 ): Promise<Record<string, Record<string, unknown>>> {
   return await storedProfiles(database, appId)
+}
+
+/** An app, and what tests do with its imports. */
+export interface TestApp {
+  fixture: ImportFixture
+  context: ImportFixture['context']
+  db: TestDatabase['db']
+  storage: Storage
+  appId: number
+  queue(
+    file: Buffer | string,
+    contentType?: 'text/csv' | 'application/gzip',
+    dryRun?: boolean,
+    options?: GivenOptions,
+  ): Promise<string>
+  claim(importId: string): Promise<Claim>
+  /** Claims an import. Returns undefined if it cannot be claimed now. */
+  tryToClaim(importId: string): ReturnType<typeof claimImport>
+  /** Claims an import, or takes a claim, and runs it without a shutdown. `changes` replaces parts of the context. */
+  run(of: string | Claim, changes?: Partial<ImportFixture['context']>): ReturnType<typeof runImport>
+  importFile(file: Buffer | string, options?: Parameters<typeof importFile>[3]): Promise<Result>
+  resultOf(importId: string): Promise<Result>
+  profiles(): ReturnType<typeof profilesOf>
+}
+
+/** Returns what tests do with the imports of an app of a fixture. */
+export function testApp(fixture: ImportFixture, appId: number): TestApp {
+  const { context, storage } = fixture
+  return {
+    ...{ fixture, context, storage, appId, db: context.db },
+    queue: (...file) => queueFile(fixture, appId, ...file),
+    claim: (importId) => claim(fixture, appId, importId),
+    tryToClaim: (importId) => claimImport(context, { appId, importId }),
+    async run(of, changes = {}) {
+      const claimed = typeof of === 'string' ? await claim(fixture, appId, of) : of
+      return await runImport({ ...context, ...changes }, claimed, new AbortController().signal)
+    },
+    importFile: (...file) => importFile(fixture, appId, ...file),
+    resultOf: (importId) => resultOf(fixture, appId, importId),
+    profiles: () => profilesOf(fixture, appId),
+  }
+}
+
+/** Opens a fixture and an app with these users before each test. The result always is the app of the current test. */
+export function eachWithApp(users: readonly string[], environment: Record<string, string> = {}): TestApp {
+  const current = {} as TestApp
+  beforeEach(async () => {
+    const fixture = await openImportFixture(environment)
+    Object.assign(current, testApp(fixture, await openApp(fixture, users)))
+    return () => fixture.close()
+  })
+  return current
 }

@@ -4,11 +4,9 @@ import type { AppProcess } from './app-process.ts'
 import { largestProfile, openClientApp } from './client.ts'
 import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { additionalFaults, survivableFaults } from './faults.ts'
-import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
-import { addCounts, injectFaults } from './inject-faults.ts'
+import { addCounts, additionalFaults, injectFaults, survivableFaults } from './faults.ts'
+import { type Growth, growthOf, growthProblems, measurable, type Sample, type Usage, usageOf } from './growth.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
-import { measurable, type Usage, usageOf } from './process-usage.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
 
 export interface LongRun {

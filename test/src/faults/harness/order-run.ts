@@ -4,9 +4,8 @@ import type { RequestedImport } from '../../stack/client.ts'
 import { type ClientApp, openClientApp, request, send } from './client.ts'
 import { type Comparison, compareWithModel, untilAllEnded } from './comparison.ts'
 import { startDeployment } from './deployment.ts'
-import { faults } from './faults.ts'
+import { faults, injectFaults } from './faults.ts'
 import { type GeneratedFile, generateFile } from './generate.ts'
-import { injectFaults } from './inject-faults.ts'
 import { observe } from './watcher.ts'
 
 export interface OrderRun {

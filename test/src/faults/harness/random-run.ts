@@ -6,9 +6,8 @@ import { type ClientApp, cancel, largestProfile, openClientApp, request, retry, 
 import { type Comparison, compareWithModel } from './comparison.ts'
 import { keepDeleting } from './deletions.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { additionalFaults, faults } from './faults.ts'
+import { additionalFaults, faults, injectFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
-import { injectFaults } from './inject-faults.ts'
 
 export interface RandomRun {
   seed: number

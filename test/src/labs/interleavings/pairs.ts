@@ -70,35 +70,39 @@ function checkCompleted(remains: unknown): string[] {
   return problems
 }
 
-const claimed: Pair = {
-  name: 'two workers claim one import',
-  isSerial: true,
-  preemptions: 3,
-  async open(fixture) {
-    const { appId, importId, finish } = await openImport(fixture)
-    const start = { name: 'claimAndRun', argument: { appId, importId } } as const
-    return { starts: [start, start], finish, check: checkCompleted }
-  },
+/** Two operations on one import of an app, of which `starts` prepares what is needed before them. */
+interface ImportPair extends Omit<Pair, 'open'> {
+  starts(on: { fixture: PairFixture; appId: number; importId: string }): Promise<Scene['starts']>
+  check?: Scene['check']
 }
 
-const abandoned: Pair = {
+function onOneImport({ starts, check, ...pair }: ImportPair): Pair {
+  return {
+    ...pair,
+    async open(fixture) {
+      const { appId, importId, finish } = await openImport(fixture)
+      return { starts: await starts({ fixture, appId, importId }), finish, ...(check && { check }) }
+    },
+  }
+}
+
+const claimAndRun = (appId: number, importId: string): Start => ({ name: 'claimAndRun', argument: { appId, importId } })
+
+const claimed = onOneImport({
+  name: 'two workers claim one import',
+  ...{ isSerial: true, preemptions: 3, check: checkCompleted },
+  starts: async ({ appId, importId }) => [claimAndRun(appId, importId), claimAndRun(appId, importId)],
+})
+
+const abandoned = onOneImport({
   name: 'a worker whose lease ran out, and its successor',
-  isSerial: true,
-  preemptions: 2,
-  async open(fixture) {
-    const { appId, importId, finish } = await openImport(fixture)
+  ...{ isSerial: true, preemptions: 2, check: checkCompleted },
+  async starts({ fixture, appId, importId }) {
     const lost = await claim(fixture, appId, importId)
     await endLease(fixture, importId)
-    return {
-      starts: [
-        { name: 'run', argument: lost },
-        { name: 'claimAndRun', argument: { appId, importId } },
-      ],
-      finish,
-      check: checkCompleted,
-    }
+    return [{ name: 'run', argument: lost }, claimAndRun(appId, importId)]
   },
-}
+})
 
 const twoImports: Pair = {
   name: 'two workers and two imports of one app',
@@ -112,10 +116,7 @@ const twoImports: Pair = {
     ] as const
     const [first, second] = imports
     return {
-      starts: [
-        { name: 'claimAndRun', argument: { appId, importId: first } },
-        { name: 'claimAndRun', argument: { appId, importId: second } },
-      ],
+      starts: [claimAndRun(appId, first), claimAndRun(appId, second)],
       async finish() {
         for (const importId of imports) await finishImport(fixture, appId, importId)
         return await remainsOf(fixture, appId, imports)
@@ -131,76 +132,46 @@ const twoImports: Pair = {
 }
 
 /** The import and a profile update register the same new key, with one type or with two. */
-function newKey(type: 'int' | 'string', value: number | string, preemptions: number): Pair {
-  return {
+const newKey = (type: 'int' | 'string', value: number | string, preemptions: number) =>
+  onOneImport({
     name: `an import and a profile update of a new key (${type})`,
-    isSerial: true,
-    preemptions,
-    async open(fixture) {
-      const { appId, importId, finish } = await openImport(fixture)
-      const entries = [{ key: 'age', type, value }]
-      return {
-        starts: [
-          { name: 'claimAndRun', argument: { appId, importId } },
-          { name: 'updateProfile', argument: { appId, userId: 'u1', entries } },
-        ],
-        finish,
-      }
-    },
-  }
-}
+    ...{ isSerial: true, preemptions },
+    starts: async ({ appId, importId }) => [
+      claimAndRun(appId, importId),
+      { name: 'updateProfile', argument: { appId, userId: 'u1', entries: [{ key: 'age', type, value }] } },
+    ],
+  })
 
-const deletion: Pair = {
+const deletion = onOneImport({
   name: 'an import and a deletion',
-  isSerial: true,
-  preemptions: 1,
-  async open(fixture) {
-    const { appId, importId, finish } = await openImport(fixture)
+  ...{ isSerial: true, preemptions: 1 },
+  async starts({ fixture, appId, importId }) {
     await request(fixture, appId, ['u1'], schedule.accepted)
-    return {
-      starts: [
-        { name: 'claimAndRun', argument: { appId, importId } },
-        { name: 'runDeletions', argument: { now: schedule.completion } },
-      ],
-      finish,
-      check: (remains) => ('u1' in (remains as Remains).profiles ? ['the deleted user is there'] : []),
-    }
+    return [claimAndRun(appId, importId), { name: 'runDeletions', argument: { now: schedule.completion } }]
   },
-}
+  check: (remains) => ('u1' in (remains as Remains).profiles ? ['the deleted user is there'] : []),
+})
 
-const cancel: Pair = {
+const cancel = onOneImport({
   name: 'cancelling and the commit of a batch',
-  isSerial: false,
-  async open(fixture) {
-    const { appId, importId, finish } = await openImport(fixture)
-    const running = await claim(fixture, appId, importId)
-    return {
-      starts: [
-        { name: 'run', argument: running },
-        { name: 'cancel', argument: { importId } },
-      ],
-      finish,
-      check: checkCancelled,
-    }
-  },
-}
+  ...{ isSerial: false, check: checkCancelled },
+  starts: async ({ fixture, appId, importId }) => [
+    { name: 'run', argument: await claim(fixture, appId, importId) },
+    { name: 'cancel', argument: { importId } },
+  ],
+})
 
-const maintenance: Pair = {
+const maintenance = onOneImport({
   name: 'a claim and maintenance',
-  isSerial: false,
-  async open(fixture) {
-    const { appId, finish } = await openImport(fixture)
+  ...{ isSerial: false, check: checkCompleted },
+  async starts({ fixture, appId }) {
     await dispatchNextInOrder(fixture.context, appId)
-    return {
-      starts: [
-        { name: 'claimNext', argument: undefined },
-        { name: 'maintain', argument: { appId } },
-      ],
-      finish,
-      check: checkCompleted,
-    }
+    return [
+      { name: 'claimNext', argument: undefined },
+      { name: 'maintain', argument: { appId } },
+    ]
   },
-}
+})
 
 const pause: Pair = {
   name: 'pausing and a claim',

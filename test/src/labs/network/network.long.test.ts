@@ -4,9 +4,8 @@ import { seeded } from '../../environment/random.ts'
 import { openClientApp } from '../../faults/harness/client.ts'
 import { compareWithModel } from '../../faults/harness/comparison.ts'
 import { keepUploading, untilProgress } from '../../faults/harness/random-run.ts'
-import { startCluster } from './cluster.ts'
 import { networkProblem } from './namespaces.ts'
-import { endFaults, networkFaults } from './network-faults.ts'
+import { endFaults, networkFaults, startCluster } from './network-faults.ts'
 
 // A real network between workers and servers: packets are lost in the kernel, so connections break as they do between
 // machines.

@@ -13,9 +13,8 @@
 // Prints one line of JSON for each part, and the sum at the end. Exits with code 1 on any violation.
 import { parseArgs } from 'node:util'
 import { startDeployment } from '../../faults/harness/deployment.ts'
-import { hostileFiles } from '../../faults/harness/hostile-files.ts'
-import { runHostileFile } from '../../faults/harness/hostile-run.ts'
-import { addCounts } from '../../faults/harness/inject-faults.ts'
+import { addCounts } from '../../faults/harness/faults.ts'
+import { hostileFiles, runHostileFile } from '../../faults/harness/hostile-files.ts'
 import { runForLong } from '../../faults/harness/long-run.ts'
 import { runInOrder } from '../../faults/harness/order-run.ts'
 import { runAtRandom } from '../../faults/harness/random-run.ts'

@@ -6,8 +6,7 @@ import { type Kind, type Point, PointCounter } from './points.ts'
 import { type Decide, type ProcessUnderTest, startProcessUnderTest } from './process-under-test.ts'
 import type { Scenario, Stage } from './scenario.ts'
 import type { SweepServers } from './servers.ts'
-import { leaseMs, openSystem, type SweepSystem } from './system.ts'
-import { letTimePass } from './time.ts'
+import { leaseMs, letTimePass, openSystem, type SweepSystem } from './system.ts'
 
 export interface Cut {
   key: string

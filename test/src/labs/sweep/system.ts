@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { connect, type Database } from '@sluice/database'
+import { connect, type Database, sql } from '@sluice/database'
 import { startS3Endpoint } from '@sluice/s3-endpoint'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { modelSettings } from '../../faults/harness/expectation.ts'
@@ -129,4 +129,14 @@ function withPort(address: string, port: number): string {
   const url = new URL(address)
   url.port = String(port)
   return url.href
+}
+
+/**
+ * Makes due what only waits for time to pass: the next try of an import, and the next attempt of a mail. While a
+ * process is busy, it may be sending a mail, so mails are left alone.
+ */
+export async function letTimePass({ db }: SweepSystem, isBusy: boolean): Promise<void> {
+  await sql`update imports set retry_at = now() where state = 'queued' and retry_at > now()`.execute(db)
+  if (isBusy) return
+  await sql`update mails set next_attempt_at = now() where state = 'waiting' and next_attempt_at > now()`.execute(db)
 }

@@ -1,13 +1,17 @@
+import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
+import { until } from '../../../environment/wait.ts'
+import { signal, stillRunning } from '../../../stack/processes.ts'
 import { median, printTargets, type Target } from '../measuring.ts'
 import { measureMemory } from '../memory.ts'
 import { type Contender, expert, floor, measure, naive } from './contender.ts'
-import { type BenchEnvironment, openBenchEnvironment } from './environment.ts'
+import { runningFor } from './cpu.ts'
+import { type BenchEnvironment, openBenchEnvironment, templates } from './environment.ts'
 import { type MadeFile, type Shape, shapesOf } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { type Part, phases, printResults, type Run, targetsOf, variants } from './report.ts'
-import { sluice } from './sluice.ts'
-import { measureStartUp } from './start-up.ts'
+import { sluice, watchImport } from './sluice.ts'
+import { openStackSession } from './stack-session.ts'
 
 const parts = [...phases, ...variants, 'start', 'memory'] as const
 
@@ -155,4 +159,47 @@ async function endState(
     from profiles where attributes <> '{}'`,
   )
   return rows[0]
+}
+
+/** Enough rows for some batches, so that the import is still running when its first batch is observed. */
+const rowsOfStart = 20_000
+
+/** How long a worker takes until its first committed batch, ms. */
+interface StartUp {
+  /** From the start of the worker's process, which finds the job waiting. */
+  fromStart: number
+  /** From the time at which that process claims the import. */
+  fromClaim: number
+}
+
+/** Ends the worker of a running stack, enqueues an import, and observes the worker that the stack starts instead. */
+async function measureStartUp(rounds: number): Promise<StartUp[]> {
+  await using environment = await openBenchEnvironment(rowsOfStart)
+  const measured: StartUp[] = []
+  for (let round = 0; round < rounds; round++) measured.push(await startUp(environment))
+  return measured
+}
+
+async function startUp({ postgres, home, file: make }: BenchEnvironment): Promise<StartUp> {
+  const database = 'bench_start'
+  await postgres.copyDatabase(templates.sluice, database)
+  const session = await openStackSession(postgres, database, home)
+  try {
+    const file = await make(shapesOf(rowsOfStart).first)
+    await session.upload(file)
+    const ended = await session.workerPid()
+    assert(ended !== undefined, 'the stack has no worker')
+    signal(ended, 'SIGTERM')
+    await until('the end of the worker', async () => (await stillRunning([ended])).length === 0)
+    const importId = await session.enqueue(file)
+    const { firstCommitAt, claimedAt } = await watchImport(session.client, importId, file)
+    const worker = await until('another worker', async () => {
+      const pid = await session.workerPid()
+      return pid !== ended && pid
+    })
+    const startedAt = Date.now() - (await runningFor(worker)) * 1000
+    return { fromStart: firstCommitAt - startedAt, fromClaim: firstCommitAt - claimedAt }
+  } finally {
+    await session.close()
+  }
 }

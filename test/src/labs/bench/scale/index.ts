@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util'
 import { median, printRow, printTargets } from '../measuring.ts'
-import { type DrainResult, measureDrain } from './drain.ts'
 import { type IdleResult, measureIdle } from './idle.ts'
 import { type LimitedResult, measureLimited } from './limited.ts'
-import { measureThroughput, type ThroughputResult } from './throughput.ts'
+import { type DrainResult, measureDrain, measureThroughput, type ThroughputResult } from './throughput.ts'
 
 const workerCounts = [1, 2, 4]
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { ownMemory } from '../../../memory/own-memory.ts'
+import { ownMemory } from '../../../memory/peak-memory.ts'
 import { type RunningStack, type StackAccess, startStack } from '../../../stack/running-stack.ts'
 import { appNames, openTenant, urlsOf } from '../../hostile/hostile-stack.ts'
 import { fuzzedApi } from './api.ts'

@@ -1,7 +1,6 @@
 import { send } from '@sluice/s3-endpoint/testing'
 import { stackBucket } from '../../../s3-gateway/bucket-owner.ts'
-import type { Attack, AttackContext, Figures } from '../attack.ts'
-import { atMost } from '../attack.ts'
+import { type Attack, type AttackContext, atMost, type Figures } from '../attack.ts'
 import { countStatuses, pauseFor, trickleUpload } from '../attackers.ts'
 
 const documentBytes = 4 * 2 ** 20 - 100
