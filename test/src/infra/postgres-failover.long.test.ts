@@ -1,5 +1,9 @@
-import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { type Connection, connect, sql } from '@sluice/database'
+import { startPostgres } from '@sluice/local-stack'
+import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
@@ -8,11 +12,7 @@ import { compareWithModel } from '../faults/harness/comparison.ts'
 import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { slowBatches, untilRows } from '../faults/harness/import-states.ts'
-import { type TcpProxy, startTcpProxy } from '../faults/harness/tcp-proxy.ts'
-import { tmpdir } from 'node:os'
-import { type Connection, connect, sql } from '@sluice/database'
-import { startPostgres } from '@sluice/local-stack'
-import pg from 'pg'
+import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 /** A deployment whose Postgres has a standby. The harness itself reads from the server that is the primary. */
 interface Pair {

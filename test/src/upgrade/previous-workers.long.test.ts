@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
@@ -12,9 +15,6 @@ import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { startMailServer } from '../faults/harness/mail-server.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { fileURLToPath } from 'node:url'
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 

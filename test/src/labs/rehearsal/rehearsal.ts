@@ -1,17 +1,17 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from, to } from 'pg-copy-streams'
+import { z } from 'zod'
 import { seeded } from '../../environment/random.ts'
 import { until } from '../../environment/wait.ts'
 import { openClientApp, request, upload } from '../../faults/harness/client.ts'
 import { compareWithModel } from '../../faults/harness/comparison.ts'
 import { type Deployment, type DeploymentOptions, startDeployment } from '../../faults/harness/deployment.ts'
 import { generateSoundFile } from '../../faults/harness/generate.ts'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
-import pg from 'pg'
-import { from, to } from 'pg-copy-streams'
-import { z } from 'zod'
 
 export interface RehearsalOptions {
   queue: NonNullable<DeploymentOptions['queue']>

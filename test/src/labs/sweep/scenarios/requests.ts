@@ -1,8 +1,8 @@
+import type { UploadDescriptor } from '@sluice/contract'
 import { retry, send } from '../../../faults/harness/client.ts'
 import type { GeneratedFile } from '../../../faults/harness/generate.ts'
-import type { Prepared, Scenario } from '../scenario.ts'
-import type { UploadDescriptor } from '@sluice/contract'
 import { bulkImport, declare } from '../../../stack/client.ts'
+import type { Prepared, Scenario } from '../scenario.ts'
 import { fileNumber, importApps } from './imports.ts'
 
 /** How long a client waits for an answer, ms. */
