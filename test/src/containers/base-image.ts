@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { runProgram } from '../environment/program.ts'
 import { type Engine, repository } from './engine.ts'
 
-/** How a base image was obtained. */
 export type Origin = 'fetched' | 'made by debootstrap'
 
 /**

@@ -3,7 +3,6 @@ import { until } from '../environment/wait.ts'
 import type { ComposeService } from './compose-file.ts'
 import type { Engine } from './engine.ts'
 
-/** The services of compose.yaml in containers. */
 export interface Services extends AsyncDisposable {
   /** Returns the address of the first container of a service on the containers' network. */
   addressOf(service: string): string

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 
-/** Users of the file `people`. */
 export const users = Array.from({ length: 50 }, (_, index) => `user-${index}`)
 
 /** A CSV file with a row for each user. The `age` of one row is not a number. */
@@ -13,7 +12,6 @@ export const people = [
   '',
 ].join('\n')
 
-/** Drops a file onto the page. */
 export async function drop(page: Page, name: string, content: Buffer): Promise<void> {
   const code = `(() => {
     const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (character) => character.charCodeAt(0))

@@ -6,7 +6,6 @@ import { openApp, type TestDashboard } from './test-dashboard.ts'
 /** E-mail address of the second member of every sample app. */
 export const secondMember = 'bookkeeping@example.com'
 
-/** An app with content for every page. */
 export interface SampleApp {
   appId: number
   apiToken: string

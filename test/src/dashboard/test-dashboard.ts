@@ -32,7 +32,6 @@ export interface TestDashboard {
 
 type Context = Parameters<typeof buildDashboard>[0]
 
-/** Configuration of the S3 gateway that test dashboards show. */
 export const testGateway = {
   url: 'http://s3.test:3006',
   bucket: 'files',
@@ -89,12 +88,10 @@ export async function openTestDashboard(
   }
 }
 
-/** Creates an app with one member. */
 export async function openApp({ db }: TestDashboard, name = 'Shop', email = 'member@example.com') {
   return await createApp(db, { name, email })
 }
 
-/** Adds an operator. */
 export async function openOperator({ db }: TestDashboard, email = 'operator@example.com'): Promise<void> {
   await addOperator(db, email)
 }

@@ -34,7 +34,6 @@ export interface Visitor {
   ): Promise<Answer>
 }
 
-/** Opens a visitor who is not signed in. */
 export function openVisitor({ url }: { url: string }): Visitor {
   const cookies = new Map<string, string>()
   const cookieHeader = () => [...cookies].map((pair) => pair.join('=')).join('; ')

@@ -1,7 +1,7 @@
 import { connect, type Database } from '@sluice/database'
 import { onTestFinished } from 'vitest'
-import { startMessageProxy } from '../sweep/wire/message-proxy.ts'
-import { readPostgresUnits } from '../sweep/wire/postgres.ts'
+import { startMessageProxy } from '../labs/sweep/wire/message-proxy.ts'
+import { readPostgresUnits } from '../labs/sweep/wire/postgres.ts'
 
 /**
  * Connects to a database through a proxy that loses the answer to each COMMIT after a statement that begins with

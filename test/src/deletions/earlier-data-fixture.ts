@@ -16,9 +16,7 @@ export interface EarlierData {
   appId: number
   deleteUsers(...userIds: string[]): Promise<void>
   register(...userIds: string[]): Promise<unknown>
-  /** Deletes the user alice, and registers her again. */
   deleteAndRegisterAgain(): Promise<void>
-  /** Runs an import. Returns its result. */
   run(importId: string): Promise<Result>
 }
 

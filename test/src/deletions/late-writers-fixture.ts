@@ -5,14 +5,11 @@ import { findOrphans } from '../environment/orphans.ts'
 import { openApp } from '../imports/import-fixture.ts'
 import { type BucketFixture, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
-/** The file that these tests send. */
 export const csv = 'user_id,age\nalice,1\nbob,2\n'
 
-/** An app whose files are written late. */
 export interface LateWriters {
   fixture: BucketFixture
   appId: number
-  /** Deletes the user alice. */
   deleteAlice(): Promise<void>
   /** Returns the keys of the objects that are stored for an import. */
   stored(importId: string): Promise<string[]>

@@ -14,7 +14,6 @@ export class AppModel {
     for (const user of userIds) if (!this.users.has(user)) this.users.set(user, undefined)
   }
 
-  /** Sets the value of the registered users among these. */
   write(userIds: readonly string[], value: number): void {
     for (const user of userIds) if (this.users.has(user)) this.users.set(user, value)
   }

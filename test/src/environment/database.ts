@@ -16,7 +16,6 @@ export async function createTemplate(postgresUrl: string, migrateAll: (url: stri
   await administer(url, markChangedSchemas)
 }
 
-/** A database for one test or test file. */
 export interface TestDatabase extends Connection {
   url: string
 }

@@ -19,7 +19,6 @@ export function pick<Item>(items: readonly Item[], random: Random): Item {
   return item
 }
 
-/** Returns the items in random order. */
 export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   const result: Item[] = []
   for (const item of items) result.splice(random(result.length + 1), 0, item)

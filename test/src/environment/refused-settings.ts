@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { nodeEnvironment } from './program.ts'
 
-/** Apps that run as deployments. */
 export const appNames = ['api', 'worker', 'dashboard', 's3-gateway'] as const
 
 export type AppName = (typeof appNames)[number]

@@ -3,11 +3,9 @@ import pg from 'pg'
 /** Deleting the rows of a larger table takes longer than another database. */
 const largeTableBytes = 2 ** 22
 
-/** A database that tests use one after another. */
 export interface ReusableDatabase {
   /** Ends connections and deletes all rows. Returns false if the database cannot be as good as new. */
   empty(): Promise<boolean>
-  /** Closes the connection that empties the database. */
   close(): Promise<void>
 }
 

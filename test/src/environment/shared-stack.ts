@@ -11,7 +11,6 @@ import { isOtherStorage } from './storage-server.ts'
 export interface OfferedStack {
   /** Answers with the stack's folder as soon as the stack is ready. */
   url: string
-  /** Ends the stack if it was started. */
   close(): Promise<void>
 }
 

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { runCommand } from '@sluice/cli-app/src/run.ts'
 
-/** What a command printed, and its exit code. */
 export interface PrintedCommand {
   code: number
   stdout: string

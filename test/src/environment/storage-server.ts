@@ -6,7 +6,6 @@ import { startSwift } from './swift.ts'
 /** The only user of the tests' storage. Swift wants access keys of the form `account:user`. */
 export const testCredentials = { accessKeyId: 'test:test', secretAccessKey: 'test-secret' }
 
-/** A storage that runs for tests. */
 export interface StorageServer {
   url: string
   stop(): Promise<void>

@@ -44,7 +44,6 @@ function testClient(): S3Client {
   })
 }
 
-/** A bucket that only one test uses. */
 export interface TestBucket {
   storage: Storage
   relay: Relay

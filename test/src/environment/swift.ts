@@ -97,7 +97,6 @@ function proxyConfiguration(folder: string, port: number, user: { accessKeyId: s
   ].join('\n')
 }
 
-/** Starts a server, and waits until it answers. */
 async function run(name: string, folder: string, port: number): Promise<ChildProcess> {
   const child = spawn(`swift-${name}-server`, [join(folder, `${name}.conf`)], { stdio: 'ignore' })
   killAtExit(child)

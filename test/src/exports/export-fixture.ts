@@ -6,7 +6,6 @@ import type { ImportFixture } from '../imports/import-fixture.ts'
 
 const never = new AbortController().signal
 
-/** Requests an export of an app. Returns its ID. */
 export async function request({ database }: ImportFixture, appId: number, keys?: readonly string[]): Promise<string> {
   const requested = await requestExport(database.db, appId, keys)
   assert('exportId' in requested, JSON.stringify(requested))
@@ -20,7 +19,6 @@ export async function runNext({ context }: ImportFixture): Promise<string> {
   return await runExport(context, claim, never)
 }
 
-/** Returns an export as the API shows it. */
 export async function show({ database }: ImportFixture, appId: number, exportId: string): Promise<ExportView> {
   const view = await showExport(database.db, 'http://api.test', appId, exportId)
   assert(view !== undefined, `export ${exportId} is gone`)
@@ -38,7 +36,6 @@ export async function storedFile(
   return Buffer.concat(await stored.toArray())
 }
 
-/** Exports an app and returns the uncompressed file. */
 export async function exportApp(fixture: ImportFixture, appId: number, keys?: readonly string[]): Promise<string> {
   const exportId = await request(fixture, appId, keys)
   assert.equal(await runNext(fixture), 'completed')

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
-import { hostileFiles } from './harness/hostile-files.ts'
-import { runHostileFile } from './harness/hostile-run.ts'
+import { hostileFiles, runHostileFile } from './harness/hostile-files.ts'
 
 // A bounded form of `npm run test:soak`, which has lines and bombs of 1 GB.
 const files = hostileFiles(64 * 2 ** 20)

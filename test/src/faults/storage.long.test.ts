@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
-import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
+import type { RequestedImport } from '../stack/client.ts'
+import { type ClientApp, openClientApp, request, send, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
@@ -36,7 +37,9 @@ afterEach(async () => {
 /**
  * Uploads a file whose import waits for a preceding import, so that the stored object can be changed before it is read.
  */
-async function uploadWaitingFile(refusal: string): Promise<{ file: GeneratedFile; requested: Requested; key: string }> {
+async function uploadWaitingFile(
+  refusal: string,
+): Promise<{ file: GeneratedFile; requested: RequestedImport; key: string }> {
   await slowBatches(deployment.db, 100)
   const first = await upload(deployment, app, generateSoundFile(random, 0, 1_000))
   await untilRows(deployment, first, 1)

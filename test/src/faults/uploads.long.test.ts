@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
-import { type ClientApp, openClientApp, type Requested, request, send, upload } from './harness/client.ts'
+import type { RequestedImport } from '../stack/client.ts'
+import { type ClientApp, openClientApp, request, send, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
@@ -24,7 +25,7 @@ beforeEach(async () => {
 
 afterAll(() => deployment.close())
 
-async function requestFile(number: number): Promise<{ file: GeneratedFile; requested: Requested }> {
+async function requestFile(number: number): Promise<{ file: GeneratedFile; requested: RequestedImport }> {
   const file = generateSoundFile(random, number, 500)
   return { file, requested: await request(deployment, app, file) }
 }
@@ -44,7 +45,7 @@ async function expectNoViolations(): Promise<void> {
 
 test('an upload that breaks off repeatedly leaves no trace, and succeeds when it is complete', async () => {
   const { file, requested } = await requestFile(1)
-  const { url, headers } = requested.descriptor.direct_upload
+  const { url, headers } = requested
   const { port, pathname, search, host } = new URL(url)
   for (const share of [0, 0.5, 0.99]) {
     const socket = connect(Number(port), '127.0.0.1')

@@ -1,11 +1,10 @@
 import { sql } from '@sluice/database'
 import { dispatchNextInOrder, noticeUploads, requestImport } from '@sluice/imports'
-import { expect } from 'vitest'
-import { type ImportFixture, openApp, resultOf } from './import-fixture.ts'
+import { beforeEach, expect } from 'vitest'
+import { type ImportFixture, openApp, openImportFixture, type TestApp, testApp } from './import-fixture.ts'
 
 /** An app with the user `u1`. Tests let its imports wait for uploads, be dispatched, and grow old. */
-export interface AppInOrder {
-  appId: number
+export interface AppInOrder extends TestApp {
   /** Sends a first request without uploading its file. Returns the import's ID. */
   awaitUpload(): Promise<string>
   /** Uploads the file of an import that waits for its upload. */
@@ -22,7 +21,6 @@ export interface AppInOrder {
   state(importId: string): Promise<string>
 }
 
-/** The file that {@link AppInOrder} uploads. */
 export const smallFile = Buffer.from('user_id,a\nu1,1\n')
 
 const request = {
@@ -32,11 +30,10 @@ const request = {
   dry_run: false,
 }
 
-/** Creates an app in the fixture's database. */
 export async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder> {
   const appId = await openApp(fixture, ['u1'])
   const app: AppInOrder = {
-    appId,
+    ...testApp(fixture, appId),
     awaitUpload: async () => (await requestImport(fixture.context, appId, request)).importId,
     upload: (importId) => fixture.storage.write(`apps/${appId}/imports/${importId}/upload`, smallFile, 'text/csv'),
     async uploadAndNotice(importId) {
@@ -55,7 +52,18 @@ export async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder
       expect(rows).toHaveLength(1)
     },
     dispatch: async () => (await dispatchNextInOrder(fixture.context)).map((next) => next.importId),
-    state: async (importId) => (await resultOf(fixture, appId, importId)).view.state,
+    state: async (importId) => (await app.resultOf(importId)).view.state,
   }
   return app
+}
+
+/** Opens a fixture and such an app before each test. The result always is the app of the current test. */
+export function eachWithAppInOrder(environment: Record<string, string> = {}): AppInOrder {
+  const current = {} as AppInOrder
+  beforeEach(async () => {
+    const fixture = await openImportFixture(environment)
+    Object.assign(current, await openAppInOrder(fixture))
+    return () => fixture.close()
+  })
+  return current
 }

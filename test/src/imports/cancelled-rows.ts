@@ -26,14 +26,11 @@ export function rowsOf(file: string): Row[] {
   }))
 }
 
-/** Whether an import applies a row. */
 export const isValid = ({ n }: Row) => n !== 'x'
 
-/** Returns the file with these rows. */
 export const csvOf = (rows: readonly Row[]) =>
   `user_id,n,file\n${rows.map(({ user, n, file }) => `${user},${n},${file}\n`).join('')}`
 
-/** Returns the error file of these rows. */
 export function errorLines(rows: readonly Row[]): string {
   const lines = rows
     .filter((row) => !isValid(row))

@@ -3,72 +3,55 @@ import type { ValueType } from '@sluice/contract'
 import { queueStoredFile, runImport, uploadKey } from '@sluice/imports'
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
-import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  claim,
-  type ImportFixture,
-  importFile,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-  resultOf,
-} from './import-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { eachWithApp, type ImportFixture, importFile, openApp, profilesOf } from './import-fixture.ts'
 
 // The sender of a file declares types, and decides what happens to new columns. `model.property.test.ts` compares any
 // mixture of declared, registered and inferred types with the model.
-let fixture: ImportFixture
-let appId: number
-const noShutdown = new AbortController().signal
-
-beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '2', INFERENCE_ROWS: '2' })
-  appId = await openApp(fixture, ['u1', 'u2'])
-  return () => fixture.close()
-})
+const app = eachWithApp(['u1', 'u2'], { BATCH_ROWS: '2', INFERENCE_ROWS: '2' })
 
 const register = (keys: Record<string, ValueType>) =>
-  fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), 500))
+  app.db.transaction().execute((tx) => registerKeys(tx, app.appId, new Map(Object.entries(keys)), 500))
 
-const keysOf = async () => Object.fromEntries(await registeredKeys(fixture.database.db, appId))
+const keysOf = async () => Object.fromEntries(await registeredKeys(app.db, app.appId))
 
 /** The fixture with this many rows for inference, and larger batches. */
 function withRows(inferenceRows: number): ImportFixture {
-  const settings = { ...fixture.context.settings, INFERENCE_ROWS: inferenceRows, BATCH_ROWS: 100 }
-  return { ...fixture, context: { ...fixture.context, settings } }
+  const settings = { ...app.context.settings, INFERENCE_ROWS: inferenceRows, BATCH_ROWS: 100 }
+  return { ...app.fixture, context: { ...app.context, settings } }
 }
 
 /** Storage that runs `work` when the file is read for the first time. */
 function onRead(work: () => Promise<unknown>): Storage {
   let count = 0
   return {
-    ...fixture.storage,
+    ...app.storage,
     async read(...args) {
       if (++count === 1) await work()
-      return await fixture.storage.read(...args)
+      return await app.storage.read(...args)
     },
   }
 }
 
 describe('declared types', () => {
   test('are registered instead of inferred ones, and values keep their spelling', async () => {
-    const { view } = await importFile(fixture, appId, 'user_id,zip,n\nu1,007,007\n', {
+    const { view } = await app.importFile('user_id,zip,n\nu1,007,007\n', {
       profileTypes: { zip: 'string' },
     })
     expect(view).toMatchObject({ state: 'completed', types: { zip: 'string', n: 'int' } })
-    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { zip: '007', n: 7 } })
+    expect(await app.profiles()).toMatchObject({ u1: { zip: '007', n: 7 } })
     expect(await keysOf()).toEqual({ zip: 'string', n: 'int' })
   })
 
   test('refuse rows, and the error file says which type the sender wanted', async () => {
     const file = 'user_id,n\nu1,x\nu2,2\n'
-    const { view, errorFile } = await importFile(fixture, appId, file, { profileTypes: { n: 'int' } })
+    const { view, errorFile } = await app.importFile(file, { profileTypes: { n: 'int' } })
     expect(view).toMatchObject({ rows_applied: 1, rows_failed: 1, types: { n: 'int' } })
     expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,n\nn should be integer,u1,x\n')
   })
 
   test('a column without any value registers nothing, although its type is declared', async () => {
-    const { view } = await importFile(fixture, appId, 'user_id,zip,n\nu1,,1\n', { profileTypes: { zip: 'string' } })
+    const { view } = await app.importFile('user_id,zip,n\nu1,,1\n', { profileTypes: { zip: 'string' } })
     expect(view).toMatchObject({ state: 'completed', types: { zip: 'string', n: 'int' } })
     expect(await keysOf()).toEqual({ n: 'int' })
   })
@@ -76,43 +59,43 @@ describe('declared types', () => {
   test('that are registered already are accepted; another type that was registered since the request is not', async () => {
     await register({ zip: 'string' })
     const file = 'user_id,zip,n\nu1,007,1\n'
-    expect((await importFile(fixture, appId, file, { profileTypes: { zip: 'string' } })).view.state).toBe('completed')
+    expect((await app.importFile(file, { profileTypes: { zip: 'string' } })).view.state).toBe('completed')
     for (const dryRun of [true, false]) {
-      const { view } = await importFile(fixture, appId, file, { profileTypes: { zip: 'int', n: 'decimal' }, dryRun })
+      const { view } = await app.importFile(file, { profileTypes: { zip: 'int', n: 'decimal' }, dryRun })
       const error = 'zip is registered as string, n is registered as int'
       expect(view).toMatchObject({ state: 'failed', error, rows_total: 0 })
     }
   })
 
   test('a key that is registered with another type while the import runs fails it, before the row is applied', async () => {
-    const importId = await queueFile(fixture, appId, 'user_id,zip\nu1,007\n', 'text/csv', false, {
+    const importId = await app.queue('user_id,zip\nu1,007\n', 'text/csv', false, {
       profileTypes: { zip: 'string' },
     })
     const storage = onRead(() => register({ zip: 'int' }))
-    const claimed = await claim(fixture, appId, importId)
-    expect(await runImport({ ...fixture.context, storage }, claimed, noShutdown)).toMatchObject({ outcome: 'failed' })
-    const { view } = await resultOf(fixture, appId, importId)
+    const claimed = await app.claim(importId)
+    expect(await app.run(claimed, { storage })).toMatchObject({ outcome: 'failed' })
+    const { view } = await app.resultOf(importId)
     expect(view).toMatchObject({ error: 'zip is registered as int', rows_applied: 0 })
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: {}, u2: {} })
+    expect(await app.profiles()).toEqual({ u1: {}, u2: {} })
   })
 
   test('hold for an import that another worker continues, even if no batch had a value yet', async () => {
     const rows = ['u1,,1', 'u2,,2', 'u1,,3', 'u2,,4', 'u1,007,5', 'u2,008,6']
     const file = ['user_id,zip,n', ...rows, ''].join('\n')
     const options = { profileTypes: { zip: 'string' } as const }
-    const importId = await queueFile(fixture, appId, file, 'text/csv', false, options)
+    const importId = await app.queue(file, 'text/csv', false, options)
     const shutdown = new AbortController()
-    const context = { ...fixture.context, onBatch: () => shutdown.abort() }
-    const first = await claim(fixture, appId, importId)
+    const context = { ...app.context, onBatch: () => shutdown.abort() }
+    const first = await app.claim(importId)
     expect(await runImport(context, first, shutdown.signal)).toMatchObject({ outcome: 'interrupted' })
-    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
-    const { view } = await resultOf(fixture, appId, importId)
+    await app.run(importId)
+    const { view } = await app.resultOf(importId)
     expect(view).toMatchObject({ state: 'completed', rows_total: 6, types: { zip: 'string', n: 'int' } })
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: { zip: '007', n: 5 }, u2: { zip: '008', n: 6 } })
+    expect(await app.profiles()).toEqual({ u1: { zip: '007', n: 5 }, u2: { zip: '008', n: 6 } })
   })
 
   test('a column that is declared and missing fails the file, and nothing is applied', async () => {
-    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,1\n', {
+    const { view } = await app.importFile('user_id,zip\nu1,1\n', {
       profileTypes: { zipp: 'string', 'a\u0007': 'int' },
     })
     expect(view).toMatchObject({ state: 'failed', error: 'declared columns are missing: zipp, a\ufffd' })
@@ -120,12 +103,12 @@ describe('declared types', () => {
   })
 
   test('the same row under another declared type is applied, and not skipped as known', async () => {
-    const other = await openApp(fixture, ['u1'])
+    const other = await openApp(app.fixture, ['u1'])
     const file = 'user_id,zip\nu1,7\n'
-    await importFile(fixture, other, file, { profileTypes: { zip: 'string' } })
-    expect(await profilesOf(fixture, other)).toEqual({ u1: { zip: '7' } })
-    await importFile(fixture, appId, file)
-    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { zip: 7 } })
+    await importFile(app.fixture, other, file, { profileTypes: { zip: 'string' } })
+    expect(await profilesOf(app.fixture, other)).toEqual({ u1: { zip: '7' } })
+    await app.importFile(file)
+    expect(await app.profiles()).toMatchObject({ u1: { zip: 7 } })
   })
 })
 
@@ -135,7 +118,7 @@ describe('refused new keys', () => {
     const options = { newKeys: 'refuse', profileTypes: { zip: 'string' } } as const
     const file = 'b,user_id,known,zip,a,SERVICE_ERRORS\n1,u1,1,007,,\n'
     for (const dryRun of [true, false]) {
-      const { view } = await importFile(fixture, appId, file, { ...options, dryRun })
+      const { view } = await app.importFile(file, { ...options, dryRun })
       expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: b, a', rows_total: 0 })
     }
     expect(await keysOf()).toEqual({ known: 'int' })
@@ -143,23 +126,23 @@ describe('refused new keys', () => {
 
   test('a file with registered and declared columns is imported', async () => {
     await register({ known: 'int' })
-    const { view } = await importFile(fixture, appId, 'user_id,known,zip\nu1,1,007\n', {
+    const { view } = await app.importFile('user_id,known,zip\nu1,1,007\n', {
       newKeys: 'refuse',
       profileTypes: { zip: 'string' },
     })
     expect(view.state).toBe('completed')
-    expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { known: 1, zip: '007' } })
+    expect(await app.profiles()).toMatchObject({ u1: { known: 1, zip: '007' } })
   })
 })
 
 test('an app that refuses new keys refuses them in files from the bucket as well', async () => {
-  await setNewKeys(fixture.database.db, appId, 'refuse')
+  await setNewKeys(app.db, app.appId, 'refuse')
   const importId = crypto.randomUUID()
-  const objectKey = uploadKey(appId, importId)
-  await fixture.storage.write(objectKey, Buffer.from('user_id,a\nu1,1\n'), 'text/csv')
-  const stat = await fixture.storage.stat(objectKey)
-  await queueStoredFile(fixture.database.db, {
-    ...{ appId, importId, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
+  const objectKey = uploadKey(app.appId, importId)
+  await app.storage.write(objectKey, Buffer.from('user_id,a\nu1,1\n'), 'text/csv')
+  const stat = await app.storage.stat(objectKey)
+  await queueStoredFile(app.db, {
+    ...{ appId: app.appId, importId, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
     ...{
       etag: stat?.etag ?? '',
       byteSize: stat?.byteSize ?? 0,
@@ -170,9 +153,9 @@ test('an app that refuses new keys refuses them in files from the bucket as well
     ...{ uploadHash: null, signatureHash: null },
   })
   // The setting at the time of the request counts, not the current setting.
-  await setNewKeys(fixture.database.db, appId, 'register')
-  await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
-  const { view } = await resultOf(fixture, appId, importId)
+  await setNewKeys(app.db, app.appId, 'register')
+  await app.run(importId)
+  const { view } = await app.resultOf(importId)
   expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: a', file_name: 'a.csv' })
 })
 
@@ -186,17 +169,19 @@ describe('warnings', () => {
 
   test('name values of the inference rows that lose their spelling, in the import and in its dry run', async () => {
     const file = 'user_id,name,zip\nu1,Ana,007\nu2,Bo,8\nu1,Ana,009\n'
-    const dryRun = await importFile(fixture, appId, file, { dryRun: true })
+    const dryRun = await app.importFile(file, { dryRun: true })
     expect(dryRun.view.warnings).toEqual([zip])
     expect(await keysOf()).toEqual({})
-    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([zip])
+    expect((await app.importFile(file)).view.warnings).toEqual([zip])
     // The key is registered now, so its type is not inferred any more.
-    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([])
+    expect((await app.importFile(file)).view.warnings).toEqual([])
   })
 
   test('name the few values that make a key a string, and date-times that only lack the T', async () => {
     const rows = Array.from({ length: 200 }, (_, at) => `u1,${at === 100 ? 'N/A' : at},2026-01-31 09:00:00+00\n`)
-    const { view } = await importFile(withRows(1_000), appId, `user_id,visits,seen\n${rows.join('')}`, { dryRun: true })
+    const { view } = await importFile(withRows(1_000), app.appId, `user_id,visits,seen\n${rows.join('')}`, {
+      dryRun: true,
+    })
     expect(view.warnings).toEqual([
       {
         key: 'visits',
@@ -215,36 +200,36 @@ describe('warnings', () => {
   })
 
   test('there are none for declared types', async () => {
-    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,007\n', { profileTypes: { zip: 'int' } })
+    const { view } = await app.importFile('user_id,zip\nu1,007\n', { profileTypes: { zip: 'int' } })
     expect(view).toMatchObject({ state: 'completed', warnings: [], types: { zip: 'int' } })
   })
 
   test('come later for a column whose first values do, and stay when another worker continues', async () => {
     const rows = ['u1,09,', 'u2,2,', 'u1,3,', 'u2,4,', 'u1,5,01', 'u2,6,02']
-    const importId = await queueFile(fixture, appId, ['user_id,n,late', ...rows, ''].join('\n'))
+    const importId = await app.queue(['user_id,n,late', ...rows, ''].join('\n'))
     const shutdown = new AbortController()
-    const context = { ...fixture.context, onBatch: () => shutdown.abort() }
-    await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
+    const context = { ...app.context, onBatch: () => shutdown.abort() }
+    await runImport(context, await app.claim(importId), shutdown.signal)
     const early = [{ ...zip, key: 'n', examples: ['09'] }]
-    expect((await resultOf(fixture, appId, importId)).view.warnings).toEqual(early)
-    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
+    expect((await app.resultOf(importId)).view.warnings).toEqual(early)
+    await app.run(importId)
     const message = '2 of 2 values begin with 0, which int does not keep'
     const late = { ...zip, key: 'late', message, examples: ['01', '02'] }
-    expect((await resultOf(fixture, appId, importId)).view.warnings).toEqual([...early, late])
+    expect((await app.resultOf(importId)).view.warnings).toEqual([...early, late])
   })
 
   test('count the whole file if the first value that loses its spelling comes later, whoever continues', async () => {
     const rows = ['u1,1,1.5', 'u2,2,2', 'u1,-03,', 'u1,-03,x', 'u2,,+4', 'u2,+5,1e3', '"u1', 'u1,06,1234567890.1234567']
     const file = ['user_id,n,d', ...rows, ''].join('\n')
-    const dryRun = await importFile(fixture, appId, file, { dryRun: true })
-    const importId = await queueFile(fixture, appId, file)
+    const dryRun = await app.importFile(file, { dryRun: true })
+    const importId = await app.queue(file)
     for (let claims = 0; claims < 2; claims++) {
       const shutdown = new AbortController()
-      const context = { ...fixture.context, onBatch: () => shutdown.abort() }
-      await runImport(context, await claim(fixture, appId, importId), shutdown.signal)
+      const context = { ...app.context, onBatch: () => shutdown.abort() }
+      await runImport(context, await app.claim(importId), shutdown.signal)
     }
-    await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
-    const { view } = await resultOf(fixture, appId, importId)
+    await app.run(importId)
+    const { view } = await app.resultOf(importId)
     const plus = { key: 'd', type: 'decimal', message: '1 of 6 values begin with +, which decimal does not keep' }
     const digits = 'have more than 15 significant digits, which decimal does not keep'
     expect(view.warnings).toEqual([
@@ -255,20 +240,20 @@ describe('warnings', () => {
     ])
     expect(dryRun.view.warnings).toEqual(view.warnings)
     // The keys are registered now, so their types are not inferred any more.
-    expect((await importFile(fixture, appId, file)).view.warnings).toEqual([])
+    expect((await app.importFile(file)).view.warnings).toEqual([])
   })
 
   test('there are none if another request registers the key with another type meanwhile', async () => {
-    const importId = await queueFile(fixture, appId, 'user_id,zip\nu1,007\n')
+    const importId = await app.queue('user_id,zip\nu1,007\n')
     const storage = onRead(() => register({ zip: 'string' }))
-    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
-    const { view } = await resultOf(fixture, appId, importId)
+    await app.run(importId, { storage })
+    const { view } = await app.resultOf(importId)
     expect(view).toMatchObject({ state: 'completed', types: { zip: 'string' }, warnings: [] })
   })
 
   test('the mail has the warnings without their examples', async () => {
-    const { view } = await importFile(fixture, appId, 'user_id,zip\nu1,007\nu2,8\n')
-    const mail = await fixture.database.db
+    const { view } = await app.importFile('user_id,zip\nu1,007\nu2,8\n')
+    const mail = await app.db
       .selectFrom('mails')
       .select('text')
       .where('event', '=', `import:${view.import_id}`)

@@ -1,32 +1,22 @@
 import { sql } from '@sluice/database'
 import { cancelImport, claimImport, listImportsBefore, noticeUploads, runImport, showDetails } from '@sluice/imports'
-import { beforeEach, describe, expect, test } from 'vitest'
-import { type AppInOrder, openAppInOrder, smallFile } from './app-in-order.ts'
-import { claim, type ImportFixture, openImportFixture, profilesOf, queueFile } from './import-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
+import { claim } from './import-fixture.ts'
 
 // A released import keeps its place before all other imports of its app (design.md §3, Request order).
-let fixture: ImportFixture
-let app: AppInOrder
-let appId: number
-const noShutdown = new AbortController().signal
-
-beforeEach(async () => {
-  fixture = await openImportFixture()
-  app = await openAppInOrder(fixture)
-  appId = app.appId
-  return () => fixture.close()
-})
+const app = eachWithAppInOrder()
 
 describe('an import that has committed a batch keeps its app until it ends', () => {
   const rows = Array.from({ length: 40 }, (_, row) => `u1,${row}`)
   const longFile = Buffer.from(`user_id,a\n${rows.join('\n')}\n`)
 
   /** Runs a claim until a batch is committed, and releases it like a worker that shuts down. */
-  async function runOneBatch(importId: string, claimed = claim(fixture, appId, importId)): Promise<void> {
+  async function runOneBatch(importId: string, claimed = app.claim(importId)): Promise<void> {
     const shutdown = new AbortController()
     const context = {
-      ...fixture.context,
-      settings: { ...fixture.context.settings, BATCH_ROWS: 1 },
+      ...app.context,
+      settings: { ...app.context.settings, BATCH_ROWS: 1 },
       onBatch: () => shutdown.abort(),
     }
     expect(await runImport(context, await claimed, shutdown.signal)).toEqual({ outcome: 'interrupted' })
@@ -37,7 +27,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
    */
   async function overtakeAndRelease(): Promise<{ earlier: string; later: string }> {
     const earlier = await app.awaitUpload()
-    const later = await queueFile(fixture, appId, longFile)
+    const later = await app.queue(longFile)
     await app.age(later, 31)
     await runOneBatch(later)
     return { earlier, later }
@@ -46,34 +36,30 @@ describe('an import that has committed a batch keeps its app until it ends', () 
   test('an earlier import that is uploaded then is not claimed between two batches', async () => {
     const { earlier, later } = await overtakeAndRelease()
     await app.uploadAndNotice(earlier)
-    expect(await claimImport(fixture.context, { appId, importId: earlier })).toBeUndefined()
+    expect(await app.tryToClaim(earlier)).toBeUndefined()
     expect(await app.dispatch()).toEqual([later])
-    await runImport(fixture.context, await claim(fixture, appId, later), noShutdown)
+    await app.run(later)
     expect(await app.dispatch()).toEqual([earlier])
-    await runImport(fixture.context, await claim(fixture, appId, earlier), noShutdown)
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: { a: 1 } })
+    await app.run(earlier)
+    expect(await app.profiles()).toEqual({ u1: { a: 1 } })
   })
 
   test('an earlier import that had expired and is uploaded late waits as well', async () => {
     const { earlier, later } = await overtakeAndRelease()
     await app.age(earlier, 400)
-    await noticeUploads(fixture.context)
+    await noticeUploads(app.context)
     expect(await app.state(earlier)).toBe('expired')
     await app.upload(earlier)
     await app.age(earlier, 600)
-    expect(await noticeUploads(fixture.context)).toMatchObject({ queued: 1 })
+    expect(await noticeUploads(app.context)).toMatchObject({ queued: 1 })
     expect(await app.dispatch()).toEqual([later])
   })
 
   test('no import is claimed while it waits for another try', async () => {
     const { earlier, later } = await overtakeAndRelease()
     await app.uploadAndNotice(earlier)
-    const failing = { ...fixture.storage, read: () => Promise.reject(new Error('no answer')) }
-    const postponed = await runImport(
-      { ...fixture.context, storage: failing },
-      await claim(fixture, appId, later),
-      noShutdown,
-    )
+    const failing = { ...app.storage, read: () => Promise.reject(new Error('no answer')) }
+    const postponed = await app.run(later, { storage: failing })
     expect(postponed).toEqual({ outcome: 'postponed' })
     expect(await app.dispatch()).toEqual([])
     await app.age(later, 61)
@@ -83,11 +69,11 @@ describe('an import that has committed a batch keeps its app until it ends', () 
   test('pages say that the earlier import waits for it', async () => {
     const { earlier, later } = await overtakeAndRelease()
     await app.uploadAndNotice(earlier)
-    const { db } = fixture.database
-    const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', appId, importId))?.wait
+    const { db } = app.fixture.database
+    const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', app.appId, importId))?.wait
     expect(await waitOf(earlier)).toEqual({ for: 'order', importId: later, state: 'queued', preceding: 1 })
     expect(await waitOf(later)).toEqual({ for: 'worker' })
-    const listed = await listImportsBefore(db, 'http://api.test', appId, { limit: 10 })
+    const listed = await listImportsBefore(db, 'http://api.test', app.appId, { limit: 10 })
     expect(listed.map(({ view, place }) => [view.import_id, place])).toEqual([
       [later, 1],
       [earlier, 2],
@@ -96,10 +82,10 @@ describe('an import that has committed a batch keeps its app until it ends', () 
 
   test('an import that was released before its first batch lets an earlier one go first', async () => {
     const earlier = await app.awaitUpload()
-    const later = await queueFile(fixture, appId, longFile)
+    const later = await app.queue(longFile)
     await app.age(later, 31)
     const shutdown = AbortSignal.abort()
-    expect(await runImport(fixture.context, await claim(fixture, appId, later), shutdown)).toEqual({
+    expect(await runImport(app.context, await app.claim(later), shutdown)).toEqual({
       outcome: 'interrupted',
     })
     await app.uploadAndNotice(earlier)
@@ -109,19 +95,19 @@ describe('an import that has committed a batch keeps its app until it ends', () 
   test('it does not delay dry runs, and cancelling it lets the following import run', async () => {
     const { earlier, later } = await overtakeAndRelease()
     await app.uploadAndNotice(earlier)
-    const dryRun = await queueFile(fixture, appId, smallFile, 'text/csv', true)
+    const dryRun = await app.queue(smallFile, 'text/csv', true)
     expect((await app.dispatch()).toSorted()).toEqual([later, dryRun].toSorted())
-    await cancelImport(fixture.database.db, later, appId)
+    await cancelImport(app.db, later, app.appId)
     expect(await app.dispatch()).toEqual([earlier])
   })
 
   test('a claim whose snapshot is older than its claim, batch and release is refused', async () => {
-    const { db } = fixture.database
+    const { db } = app.fixture.database
     const earlier = await app.awaitUpload()
-    const later = await queueFile(fixture, appId, longFile)
+    const later = await app.queue(longFile)
     await app.age(later, 60)
     const claimOfLater = await db.startTransaction().execute()
-    const claimed = await claim({ ...fixture, context: { ...fixture.context, db: claimOfLater } }, appId, later)
+    const claimed = await claim({ ...app.fixture, context: { ...app.context, db: claimOfLater } }, app.appId, later)
     await db
       .updateTable('imports')
       .set({ state: 'queued', queued_at: new Date() })
@@ -131,7 +117,9 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     await sql`select from imports`.execute(claimOfEarlier) // settles the snapshot
     await claimOfLater.commit().execute()
     await runOneBatch(later, Promise.resolve(claimed))
-    expect(await claimImport({ ...fixture.context, db: claimOfEarlier }, { appId, importId: earlier })).toBeUndefined()
+    expect(
+      await claimImport({ ...app.context, db: claimOfEarlier }, { appId: app.appId, importId: earlier }),
+    ).toBeUndefined()
     await claimOfEarlier.rollback().execute()
     expect(await app.dispatch()).toEqual([later])
   })

@@ -1,27 +1,11 @@
-import { runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
-import { beforeEach, expect, test } from 'vitest'
-import {
-  claim,
-  type ImportFixture,
-  importFile,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-  resultOf,
-} from './import-fixture.ts'
+import { expect, test } from 'vitest'
+import { eachWithApp } from './import-fixture.ts'
 
 // A row is skipped if the user's profile is known to hold it. Equal bytes are not enough: under another header, or with
 // another type of a key, the row means something else.
-let fixture: ImportFixture
-let appId: number
-beforeEach(async () => {
-  fixture = await openImportFixture()
-  appId = await openApp(fixture, ['u1', 'u2'])
-  return () => fixture.close()
-})
+const app = eachWithApp(['u1', 'u2'])
 
 test.each([
   ['under another column', 'user_id,a\nu1,1\n', 'user_id,b\nu1,1\n', { a: 1, b: 1 }],
@@ -29,9 +13,9 @@ test.each([
   ['with the ID in another place', 'a,user_id,b\nu2,u1,x\n', 'user_id,a,b\nu2,u1,x\n', { a: 'u2', b: 'x' }],
   ['with one more column in the header', 'user_id,a\nu1,1\n', 'user_id,a,b\nu1,1\n', { a: 1 }],
 ])('the same row %s is applied', async (_, first, second, ofU1) => {
-  expect((await importFile(fixture, appId, first)).view).toMatchObject({ rows_applied: 1 })
-  expect((await importFile(fixture, appId, second)).view).toMatchObject({ rows_applied: 1 })
-  const { u1, u2 } = await profilesOf(fixture, appId)
+  expect((await app.importFile(first)).view).toMatchObject({ rows_applied: 1 })
+  expect((await app.importFile(second)).view).toMatchObject({ rows_applied: 1 })
+  const { u1, u2 } = await app.profiles()
   expect(u1).toEqual(ofU1)
   // In the file with `u2` in it, the row was about this user.
   expect(u2).toEqual(second.includes('\nu2') ? { a: 'u1', b: 'x' } : {})
@@ -45,31 +29,31 @@ test('the same row is written again after another row of the user, and is refuse
     'user_id,a\nu1,x\n',
     'user_id,a\nu1,1\n',
   ]
-  for (const file of files) await importFile(fixture, appId, file)
-  expect((await profilesOf(fixture, appId)).u1).toEqual({ a: 1 })
-  const { view } = await importFile(fixture, appId, 'user_id,a\nu1,x\n')
+  for (const file of files) await app.importFile(file)
+  expect((await app.profiles()).u1).toEqual({ a: 1 })
+  const { view } = await app.importFile('user_id,a\nu1,x\n')
   expect(view).toMatchObject({ rows_applied: 0, rows_failed: 1 })
 })
 
 test('a key that another request registers meanwhile has the registered type, in profiles and in the import’s view', async () => {
-  const importId = await queueFile(fixture, appId, 'user_id,k\nu1,1\nu2,2\n')
+  const importId = await app.queue('user_id,k\nu1,1\nu2,2\n')
   let reads = 0
   const storage: Storage = {
-    ...fixture.storage,
+    ...app.storage,
     async read(...args) {
       // The import has looked up the keys, and none was registered.
       if (reads++ === 0) await registerAsString('k')
-      return await fixture.storage.read(...args)
+      return await app.storage.read(...args)
     },
   }
-  const claimed = await claim(fixture, appId, importId)
-  const outcome = await runImport({ ...fixture.context, storage }, claimed, new AbortController().signal)
+  const claimed = await app.claim(importId)
+  const outcome = await app.run(claimed, { storage })
   expect(outcome).toMatchObject({ outcome: 'completed' })
-  expect(await profilesOf(fixture, appId)).toEqual({ u1: { k: '1' }, u2: { k: '2' } })
-  expect(await resultOf(fixture, appId, importId)).toMatchObject({ view: { rows_applied: 2, types: { k: 'string' } } })
+  expect(await app.profiles()).toEqual({ u1: { k: '1' }, u2: { k: '2' } })
+  expect(await app.resultOf(importId)).toMatchObject({ view: { rows_applied: 2, types: { k: 'string' } } })
 })
 
 async function registerAsString(key: string): Promise<void> {
   const wanted = new Map([[key, 'string' as const]])
-  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, wanted, 500))
+  await app.db.transaction().execute((tx) => registerKeys(tx, app.appId, wanted, 500))
 }

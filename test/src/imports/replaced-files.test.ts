@@ -1,41 +1,24 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { runImport } from '@sluice/imports'
 import { openRelay, type Storage } from '@sluice/storage'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { testStorageSettings } from '../environment/storage.ts'
-import {
-  claim,
-  type ImportFixture,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-  resultOf,
-} from './import-fixture.ts'
+import { eachWithApp } from './import-fixture.ts'
 
 // An upload is replaced by an object with another ETag. This happens if a client lost the answer and sends its file
 // again, and storage encrypts with keys of a key service (SSE-KMS). Such storage returns another ETag for each PUT,
 // even for equal bytes. In these tests, an upload in parts has the other ETag.
-let fixture: ImportFixture
-let appId: number
-const noShutdown = new AbortController().signal
 const users = Array.from({ length: 40 }, (_, user) => `u${user}`)
 const file = `user_id,a\n${users.map((user) => `${user},old\n`).join('')}`
 const other = file.replaceAll('old', 'new')
+const app = eachWithApp(users, { BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
 
-beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5' })
-  appId = await openApp(fixture, users)
-  return () => fixture.close()
-})
-
-const keyOf = (importId: string) => `apps/${appId}/imports/${importId}/upload`
-const imports = () => fixture.database.db.updateTable('imports').where('app_id', '=', appId)
+const keyOf = (importId: string) => `apps/${app.appId}/imports/${importId}/upload`
+const imports = () => app.db.updateTable('imports').where('app_id', '=', app.appId)
 
 /** Queues the file as an upload whose MD5 the client declared. */
 async function queueDeclared(): Promise<string> {
-  const importId = await queueFile(fixture, appId, file)
+  const importId = await app.queue(file)
   const checksum = createHash('md5').update(file).digest('base64')
   await imports().set({ checksum }).execute()
   return importId
@@ -45,13 +28,13 @@ async function queueDeclared(): Promise<string> {
 async function replace(importId: string, content: string): Promise<void> {
   const relay = openRelay(testStorageSettings())
   const key = keyOf(importId)
-  const before = await fixture.storage.stat(key)
+  const before = await app.storage.stat(key)
   const uploadId = await relay.beginParts(key, { contentType: 'text/csv', user: {} })
   const body = { byteSize: content.length, chunks: Readable.from([Buffer.from(content)]) }
   const etag = await relay.putPart(key, uploadId, 1, body)
   await relay.completeParts(key, uploadId, [{ partNumber: 1, etag }])
   relay.close()
-  const after = await fixture.storage.stat(key)
+  const after = await app.storage.stat(key)
   expect([after?.byteSize, after?.etag === before?.etag]).toEqual([before?.byteSize, false])
 }
 
@@ -59,9 +42,9 @@ async function replace(importId: string, content: string): Promise<void> {
 async function runPartly(importId: string): Promise<number> {
   let reads = 0
   const storage: Storage = {
-    ...fixture.storage,
+    ...app.storage,
     async read(key, options) {
-      const stream = await fixture.storage.read(key, options)
+      const stream = await app.storage.read(key, options)
       if (++reads < 3) return stream
       const all = Buffer.concat(await stream.toArray())
       async function* broken() {
@@ -71,21 +54,21 @@ async function runPartly(importId: string): Promise<number> {
       return Readable.from(broken())
     },
   }
-  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
+  const outcome = await app.run(importId, { storage })
   expect(outcome).toEqual({ outcome: 'postponed' })
   await imports().set({ retry_at: null }).execute()
-  const { view } = await resultOf(fixture, appId, importId)
+  const { view } = await app.resultOf(importId)
   expect(view.rows_applied).toBeGreaterThan(0)
   expect(view.rows_applied).toBeLessThan(users.length)
   return view.rows_applied
 }
 
 const run = async (importId: string) => {
-  await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
-  return (await resultOf(fixture, appId, importId)).view
+  await app.run(importId)
+  return (await app.resultOf(importId)).view
 }
 const valuesOf = async () => {
-  const profiles = await profilesOf(fixture, appId)
+  const profiles = await app.profiles()
   return users.map((user) => profiles[user]?.a)
 }
 
@@ -110,19 +93,19 @@ describe('a file that was uploaded twice', () => {
     await replace(importId, file)
     let whole = 0
     const storage: Storage = {
-      ...fixture.storage,
+      ...app.storage,
       read(key, options) {
         if (options?.etag === undefined || options.from === undefined) whole += 1
-        return fixture.storage.read(key, options)
+        return app.storage.read(key, options)
       },
     }
-    await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
-    const { etag } = await fixture.database.db
+    await app.run(importId, { storage })
+    const { etag } = await app.db
       .selectFrom('imports')
       .select('etag')
       .where('import_id', '=', importId)
       .executeTakeFirstOrThrow()
-    expect([whole, etag]).toEqual([1, (await fixture.storage.stat(keyOf(importId)))?.etag])
+    expect([whole, etag]).toEqual([1, (await app.storage.stat(keyOf(importId)))?.etag])
   })
 })
 
@@ -145,7 +128,7 @@ describe('a file that was replaced by another one of equal size', () => {
   })
 
   test('fails its import if the MD5 of the file is not known, whatever its bytes', async () => {
-    const importId = await queueFile(fixture, appId, file)
+    const importId = await app.queue(file)
     await replace(importId, file)
     expect(await run(importId)).toMatchObject({ ...replaced, rows_applied: 0 })
   })

@@ -15,7 +15,6 @@ import {
 /** Number of tries that an import has in these tests. */
 export const attempts = 3
 
-/** A file with an error in one row. */
 const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 
 const noShutdown = new AbortController().signal
@@ -24,11 +23,8 @@ const noShutdown = new AbortController().signal
 export interface TriesFixture {
   fixture: ImportFixture
   appId: number
-  /** Queues {@link file}. Returns the import's ID. */
   queue(): Promise<string>
-  /** Runs one try of an import. Returns its outcome. */
   runOnce(importId: string, context?: ImportFixture['context']): Promise<string>
-  /** Returns how many tries of an import count. */
   triesOf(importId: string): Promise<number>
   /** Expects that an import of {@link file} has completed. */
   expectCompleted(importId: string): Promise<void>

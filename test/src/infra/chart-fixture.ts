@@ -21,7 +21,6 @@ export const fits = new Ajv({ strict: false, allErrors: true }).compile(
   JSON.parse(readFileSync(new URL('values.schema.json', chart), 'utf8')),
 )
 
-/** Reads the chart's values. */
 export function readValues() {
   return parse(readFileSync(new URL('values.yaml', chart), 'utf8'))
 }

@@ -8,7 +8,6 @@ export const composeFile: unknown = parse(
   { merge: true },
 )
 
-/** The services of the Compose file by name. */
 export const { services } = z
   .object({
     services: z.record(

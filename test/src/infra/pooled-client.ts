@@ -15,7 +15,6 @@ const knownParameters = ['user', 'database', 'application_name', 'client_encodin
 
 const sslRequest = 80_877_103
 
-/** The pooler's side of a client's connection. */
 export class PooledClient {
   readonly #socket: Socket
   readonly #lender: Lender
@@ -38,7 +37,6 @@ export class PooledClient {
     })
   }
 
-  /** Called when the client's connection has closed. */
   end(): void {
     this.#ended = true
     if (this.#server !== undefined) this.#lender.replace(this.#server)

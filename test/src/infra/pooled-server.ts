@@ -6,7 +6,6 @@ import { cutText, type Message, MessageReader, messageBytes } from './postgres-m
 /** An answer that Postgres has yet to send: to a Parse, to a Close, or to all messages up to a Sync. */
 interface Due {
   of: 'parse' | 'close' | 'sync'
-  /** The statement's name on the server. */
   name: string
   /** Whether the client expects the answer. The pooler's own messages have answers that the client must not see. */
   isClients: boolean
@@ -15,7 +14,6 @@ interface Due {
 /** Settings that PgBouncer copies from a client's connection to the borrowed connection to Postgres. */
 const trackedSettings = ['application_name', 'client_encoding', 'DateStyle', 'TimeZone']
 
-/** A connection to Postgres that clients use in turn. */
 export class PooledServer {
   /** Receives what Postgres answers to the client that has borrowed the connection. */
   onMessage: (message: Message) => void = () => {}

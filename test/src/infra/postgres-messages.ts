@@ -4,7 +4,6 @@ export interface Message {
   body: Buffer
 }
 
-/** Cuts a stream of bytes into messages. */
 export class MessageReader {
   #rest = Buffer.alloc(0)
 
@@ -27,7 +26,6 @@ export class MessageReader {
   }
 }
 
-/** Returns the bytes of a message. */
 export function messageBytes(type: string, ...parts: readonly (Buffer | string)[]): Buffer {
   const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
   const head = Buffer.alloc(5)

@@ -1,12 +1,9 @@
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import { listenOn } from '../environment/free-port.ts'
+import { listenForLinks } from '../faults/harness/tcp-proxy.ts'
 import { PooledClient } from './pooled-client.ts'
 import { PooledServer } from './pooled-server.ts'
 
 /** A pooler that lends a connection to Postgres for one transaction at a time. */
 export interface TransactionPooler {
-  /** The database's address through the pooler. */
   url: string
   /** Returns how many transactions ran on another connection than the preceding transaction of the same client. */
   moves(): number
@@ -40,9 +37,7 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
   for (let count = 0; count < size; count++) await addServer()
 
   let moves = 0
-  const clients = new Set<Socket>()
-  const listener = createServer((socket) => {
-    clients.add(socket)
+  const listener = await listenForLinks({}, (socket) => {
     let preceding: PooledServer | undefined
     const client = new PooledClient(socket, {
       async borrow() {
@@ -58,13 +53,11 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
         void addServer().catch(() => {})
       },
     })
-    socket.on('close', () => {
-      clients.delete(socket)
-      client.end()
-    })
+    socket.on('close', () => client.end())
+    return { reset: () => socket.destroy() }
   })
   const url = new URL(databaseUrl)
-  url.port = String(await listenOn(listener))
+  url.port = String(listener.port)
   return {
     url: url.href,
     moves: () => moves,
@@ -72,10 +65,8 @@ export async function startTransactionPooler(databaseUrl: string, size = 8): Pro
       return (await Promise.all([...all].map((server) => server.leftovers()))).flat()
     },
     async close() {
-      listener.close()
-      for (const socket of clients) socket.destroy()
+      await listener.close()
       for (const server of all) server.end()
-      await once(listener, 'close').catch(() => {})
     },
   }
 }

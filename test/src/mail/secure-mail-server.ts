@@ -3,12 +3,10 @@ import { text } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerAuthentication } from 'smtp-server'
 import { listenOn } from '../environment/free-port.ts'
 
-/** A mail server with TLS and logins. */
 export interface SecureMailServer {
   port: number
   /** The mails that were accepted: their recipients, how the sender logged in, and whether TLS protected them. */
   received: { to: string; login: string; isSecure: boolean }[]
-  /** The logins that were tried. */
   logins: SMTPServerAuthentication[]
   /** Ends all connections, so that the next mail needs a new login. */
   disconnect(): void
@@ -23,7 +21,6 @@ interface Options {
   accepts(login: SMTPServerAuthentication): boolean | Promise<boolean>
 }
 
-/** Starts a mail server that demands a login. */
 export async function startSecureMailServer({ tls, certificate, accepts }: Options): Promise<SecureMailServer> {
   const received: SecureMailServer['received'] = []
   const logins: SMTPServerAuthentication[] = []

@@ -5,7 +5,6 @@ import { listenOn } from '../environment/free-port.ts'
 /** A token endpoint with one client, `sluice`, and one account, the sender of mails. */
 export interface TokenEndpoint {
   url: string
-  /** Number of requests for a token so far. */
   requests(): number
   /** Whether an access token is valid, as a mail server asks. */
   isValid(accessToken: string): Promise<boolean>

@@ -14,11 +14,8 @@ const register = new URL('../../../packages/traces/src/register.ts', import.meta
 
 /** The four apps, which record traces, on a database and a bucket of their own. */
 export interface TracedApps {
-  /** Address of the API. */
   api: string
-  /** Address of the dashboard. */
   dashboard: string
-  /** Address of the S3 gateway. */
   gateway: string
   db: Database
   /** Creates an access key of an app for the S3 gateway. */

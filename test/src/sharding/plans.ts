@@ -44,14 +44,11 @@ const node: z.ZodType<Node> = z.looseObject({
 })
 const logged = z.object({ 'Query Text': z.string(), Plan: node })
 
-/** A statement that was run, and its plan. */
 export interface LoggedStatement {
-  /** The statement's text, on one line. */
   text: string
   plan: Node
 }
 
-/** Reads the plans from a server's log. */
 export async function readPlans(logFile: string): Promise<LoggedStatement[]> {
   const log = await readFile(logFile, 'utf8')
   return [...log.matchAll(/ms {2}plan:\n((?:\t.*\n)+)/g)].map(([, json = '']) => {

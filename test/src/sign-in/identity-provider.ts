@@ -19,9 +19,7 @@ export interface ProviderState {
 /** An OpenID Connect provider in a process of its own. */
 export interface TestProvider {
   issuer: string
-  /** Changes what the provider knows and does. */
   set(state: ProviderState): Promise<void>
-  /** Kills the process. */
   stop(): Promise<void>
 }
 

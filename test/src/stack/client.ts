@@ -21,7 +21,6 @@ export interface App {
   email: string
 }
 
-/** Creates an app with these users. */
 export async function openApp({ db }: StackAccess, users: readonly string[] = []): Promise<App> {
   const email = `${crypto.randomUUID()}@example.com`
   const { appId, apiToken } = await createApp(db, { name: 'Test', email })
@@ -29,11 +28,11 @@ export async function openApp({ db }: StackAccess, users: readonly string[] = []
   return { appId, token: apiToken, email }
 }
 
-/** Body of the first request. */
 export interface Declaration {
   checksum: string
   byte_size: string
   content_type?: string
+  dry_run?: boolean
 }
 
 export function declare(file: Buffer, contentType?: string): Declaration {
@@ -42,26 +41,34 @@ export function declare(file: Buffer, contentType?: string): Declaration {
 }
 
 /** Sends a first request with any body. `headers` are added to the content type. */
-export function firstRequest(api: string, body: unknown, headers: Record<string, string>): Promise<Response> {
+export function firstRequest(
+  api: string,
+  body: unknown,
+  headers: Record<string, string>,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   return fetch(`${api}${bulkImport}`, {
+    signal,
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
 
-/** An import that awaits its upload. */
 export interface RequestedImport {
   importId: string
-  /** The pre-signed address. */
   url: string
-  /** The headers that the second request must send. */
   headers: Record<string, string>
 }
 
 /** Makes the first request for a file. Throws if it is refused. */
-export async function requestImport(api: string, token: string, declaration: Declaration): Promise<RequestedImport> {
-  const response = await firstRequest(api, declaration, { 'X-Service-Token': token })
+export async function requestImport(
+  api: string,
+  token: string,
+  declaration: Declaration,
+  signal?: AbortSignal,
+): Promise<RequestedImport> {
+  const response = await firstRequest(api, declaration, { 'X-Service-Token': token }, signal)
   assert.equal(response.status, 200, 'status of the first request')
   const { direct_upload: upload } = (await response.json()) as UploadDescriptor
   return { importId: response.headers.get('x-import-id') ?? '', url: upload.url, headers: upload.headers }
@@ -82,9 +89,10 @@ export async function put(
   url: string,
   headers: Record<string, string | number>,
   body: Buffer | Readable,
+  signal?: AbortSignal,
 ): Promise<StorageAnswer> {
   const length = Buffer.isBuffer(body) ? { 'Content-Length': body.length } : {}
-  const sending = request(url, { method: 'PUT', headers: { ...length, ...headers } })
+  const sending = request(url, { method: 'PUT', headers: { ...length, ...headers }, ...(signal && { signal }) })
   const answered = once(sending, 'response')
   // Storage may answer and close the connection before it has read the body. The answer then contains the reason.
   pipeline(Buffer.isBuffer(body) ? Readable.from([body]) : body, sending).catch(() => {})
@@ -94,13 +102,18 @@ export async function put(
 }
 
 /** Uploads a file with both requests. Returns the import ID. */
-export async function upload(api: string, token: string, file: Buffer, contentType?: string): Promise<string> {
-  const { importId, url, headers } = await requestImport(api, token, declare(file, contentType))
+export async function upload(
+  api: string,
+  token: string,
+  file: Buffer,
+  contentType?: string,
+  options: Pick<Declaration, 'dry_run'> = {},
+): Promise<string> {
+  const { importId, url, headers } = await requestImport(api, token, { ...declare(file, contentType), ...options })
   assert.deepEqual(await put(url, headers, file), { status: 200, code: undefined }, 'answer of storage')
   return importId
 }
 
-/** Gets the status of an import from the API. */
 export async function statusOf(api: string, token: string, importId: string): Promise<ImportView> {
   const response = await fetch(`${api}${bulkImport}/${importId}`, { headers: { 'X-Service-Token': token } })
   assert.equal(response.status, 200, `status of GET ${importId}`)
@@ -119,7 +132,6 @@ export async function ended(api: string, token: string, importId: string, timeou
   )
 }
 
-/** Downloads an error file from its link. */
 export async function download(link: string): Promise<Buffer> {
   const response = await fetch(link)
   assert.equal(response.status, 200, `status of ${link}`)

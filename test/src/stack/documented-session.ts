@@ -10,7 +10,6 @@ import type { StackAccess } from './running-stack.ts'
 
 // Runs the shell blocks of a document in one shell, as a reader does.
 
-/** The repository's folder. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Returns the blocks of language `sh` in a document. */
@@ -31,7 +30,6 @@ export function withAddresses(script: string, info: StackInfo): string {
 }
 
 export interface Session {
-  /** Working directory of the shell. */
   folder: string
   env: Record<string, string>
   /** Returns the status and the URL of each answer that `curl` got. */

@@ -1,6 +1,5 @@
 import { pick, type Random, seeded } from '../environment/random.ts'
 
-/** Options of {@link largeFile}. */
 export interface LargeFileOptions {
   /** Maximum number of rows. */
   rows?: number
@@ -10,7 +9,6 @@ export interface LargeFileOptions {
   users: number
 }
 
-/** Counts that an import of the file must report. */
 export interface LargeFileCounts {
   rows: number
   /** Rows with an error: the user is not registered, or a value does not have its column's type. */
@@ -49,7 +47,6 @@ export function* largeFile(options: LargeFileOptions): Generator<Buffer, LargeFi
   return counts
 }
 
-/** Generates the whole file in memory. */
 export function largeFileInMemory(options: LargeFileOptions): { file: Buffer; counts: LargeFileCounts } {
   const chunks: Buffer[] = []
   const generator = largeFile(options)

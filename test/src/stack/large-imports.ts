@@ -14,11 +14,9 @@ export const timeoutMs = 120_000
 /** Imports of one large file, each by an app of its own. */
 export interface LargeImports {
   counts: LargeFileCounts
-  /** Uploads the file for a new app. */
   start(): Promise<LargeImport>
 }
 
-/** An import of the large file. */
 interface LargeImport {
   importId: string
   /** Waits until a share of the rows, but not all of them, is committed. */
@@ -71,7 +69,6 @@ export interface Outcome {
   users: number
   /** Digest of all users with their values. */
   profiles: string
-  /** Digest of the error file. */
   errorFile: string
   mails: number
 }

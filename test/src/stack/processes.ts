@@ -16,7 +16,6 @@ export async function processTree(root: number): Promise<number[]> {
   return tree
 }
 
-/** Returns the given processes that are still running. */
 export async function stillRunning(pids: readonly number[]): Promise<number[]> {
   return (await runningProcesses()).map(({ pid }) => pid).filter((pid) => pids.includes(pid))
 }

@@ -39,7 +39,6 @@ export interface StackOptions {
   home?: string
 }
 
-/** Output and exit code of a command. */
 export interface CommandResult {
   code: number | null
   /** The JSON document on stdout, or undefined if stdout is empty. */
@@ -56,14 +55,10 @@ interface Mail {
   received_at: string
 }
 
-/** What a test uses of a running stack. */
 export interface StackAccess {
-  /** The stack's folder. */
   home: string
-  /** Address of the API. */
   api: string
   db: Database
-  /** Reads the current `stack.json`. */
   info(): Promise<StackInfo>
   /** Runs a `sluice` command with `--json` on this stack, in this process, after the commands before it. */
   sluice(...args: string[]): Promise<CommandResult>
@@ -77,7 +72,6 @@ export interface StackAccess {
   close(): Promise<void>
 }
 
-/** The stack of `npm start`, in its own folder. */
 export interface RunningStack extends StackAccess {
   /**
    * Ends the stack as Ctrl-C does, and keeps the folder. Throws unless the exit code is 0 and all processes have ended.
@@ -140,7 +134,6 @@ export async function mailsIn(inboxUrl: string, email: string): Promise<Mail[]> 
   return mails.filter(({ to }) => to.includes(email))
 }
 
-/** Opens a stack that runs on the folder `home`. */
 export async function openStack(home: string): Promise<StackAccess> {
   const info = () => infoOf(home)
   const { api, database, inbox } = await info()

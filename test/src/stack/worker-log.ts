@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A log line of a worker about an import. */
 export interface LogLine {
   pid: number
   attempt: number
@@ -21,7 +20,6 @@ export async function lastClaim(home: string, importId: string): Promise<LogLine
   return (await importLog(home, importId)).findLast(({ msg }) => msg === 'import claimed')
 }
 
-/** A batch of users that a worker has deleted. */
 export interface DeletedBatch {
   pid: number
   /** Duration of the transaction. */
@@ -34,7 +32,6 @@ export async function deletedBatches(home: string, appId: number): Promise<Delet
   return lines.flatMap(({ pid, app_id, ms }) => (app_id === appId && ms !== undefined ? [{ pid, ms }] : []))
 }
 
-/** The fields of a log line that tests use. */
 interface Line {
   pid: number
   msg: string

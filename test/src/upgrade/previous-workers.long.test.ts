@@ -1,18 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
-import { nodeEnvironment } from '../environment/program.ts'
+import { nodeEnvironment, runProgram } from '../environment/program.ts'
 import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { startMailServer } from '../faults/harness/mail-server.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
-import { openPreviousRelease } from './previous-release.ts'
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 
@@ -104,4 +106,66 @@ async function runCommand(root: string, env: Record<string, string>, args: reado
   const [[code], output] = await Promise.all([once(child, 'close'), text(child.stdout)])
   expect(code).toBe(0)
   return JSON.parse(output)
+}
+
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+
+interface PreviousRelease extends AsyncDisposable {
+  name: string
+  root: string
+}
+
+/**
+ * Extracts the preceding release into a temporary folder. The preceding release is the newest tag `v…` before this
+ * commit. In a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means
+ * that nothing was released yet: the last commit then stands for the preceding release.
+ *
+ * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is
+ * not in the repository.
+ */
+async function openPreviousRelease(): Promise<PreviousRelease> {
+  const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
+  if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the preceding release.')
+  const root = await mkdtemp(join(tmpdir(), 'sluice-previous-'))
+  try {
+    const archive = join(root, 'release.tar')
+    await git('archive', '--format=tar', `--output=${archive}`, name)
+    await run('tar', ['-xf', archive, '-C', root])
+    await linkPackages(root)
+  } catch (error) {
+    await rm(root, { recursive: true, force: true })
+    throw error
+  }
+  return { name, root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
+}
+
+/** Returns the newest tag of a release before this commit; undefined if there is none. */
+async function newestTag(): Promise<string | undefined> {
+  const [tags, here] = await Promise.all([
+    git('tag', '--merged', 'HEAD', '--sort=-version:refname', '--list', 'v*'),
+    git('tag', '--points-at', 'HEAD'),
+  ])
+  return tags.split('\n').find((tag) => tag !== '' && !here.split('\n').includes(tag))
+}
+
+/** Creates a `node_modules` for the release, which links its own workspace packages. */
+async function linkPackages(root: string): Promise<void> {
+  const [here, there] = [join(repository, 'node_modules'), join(root, 'node_modules')]
+  await mkdir(join(there, '@sluice'), { recursive: true })
+  for (const name of await readdir(here)) {
+    if (name !== '@sluice') await symlink(join(here, name), join(there, name))
+  }
+  for (const name of await readdir(join(root, 'packages'))) {
+    await symlink(join(root, 'packages', name), join(there, '@sluice', name))
+  }
+}
+
+async function git(...args: string[]): Promise<string> {
+  return await run('git', ['-C', repository, ...args])
+}
+
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const { code, output } = await runProgram(program, args)
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}: ${output}`)
+  return output
 }

@@ -4,7 +4,6 @@ import { createServer as createTlsServer } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { listenOn } from '../environment/free-port.ts'
 
-/** A request that a receiver got. */
 interface Received {
   headers: IncomingHttpHeaders
   body: string
@@ -13,7 +12,6 @@ interface Received {
 /** How a receiver answers the next request. */
 type Behaviour = number | 'hang' | 'disconnect' | 'endless body' | { status: number; headers: Record<string, string> }
 
-/** A server that gets webhooks. */
 export interface Receiver {
   url: string
   port: number

@@ -21,7 +21,6 @@ export function importOneFile(deployment: Deployment, app: ClientApp): Promise<s
   return upload(deployment, app, generateSoundFile(seeded(1), 1, 50))
 }
 
-/** Returns the states of an app's deliveries. */
 export async function deliveryStates({ db }: Pick<Deployment, 'db'>, appId: number): Promise<string[]> {
   const rows = await db.selectFrom('webhook_deliveries').select('state').where('app_id', '=', appId).execute()
   return rows.map(({ state }) => state)

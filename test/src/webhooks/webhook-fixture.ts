@@ -78,7 +78,6 @@ export async function makeDue({ db }: Pick<WebhookFixture, 'db'>): Promise<void>
     .execute()
 }
 
-/** Returns the states of all deliveries, oldest first. */
 export async function states({ db }: Pick<WebhookFixture, 'db'>): Promise<string[]> {
   const rows = await db
     .selectFrom('webhook_deliveries')

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { killAtExit, nodeEnvironment } from '../../environment/program.ts'
 
-/** A line of a process's log. */
 export interface LogLine {
   pid: number
   level: string
@@ -20,7 +19,6 @@ export interface LogLine {
   outage?: boolean
 }
 
-/** A running process of an app. */
 export interface AppProcess {
   pid: number
   /** When it was ready, on the clock of `performance.now()`. */
@@ -34,7 +32,6 @@ export interface AppProcess {
   ask(type: string): Promise<Record<string, unknown>>
 }
 
-/** Options of {@link startApp}. */
 export interface AppOptions {
   app: 'api' | 'worker' | 'dashboard' | 's3-gateway'
   env: Record<string, string>

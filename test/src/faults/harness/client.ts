@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '@sluice/accounts'
-import type { UploadDescriptor } from '@sluice/contract'
 import { registerUsers } from '@sluice/profiles'
-import { bulkImport } from '../../stack/client.ts'
+import { bulkImport, declare, put, type RequestedImport, requestImport } from '../../stack/client.ts'
 import type { Deployment } from './deployment.ts'
 import { type GeneratedFile, generatedUsers } from './generate.ts'
 
@@ -15,7 +13,6 @@ export interface ClientApp {
   emails: readonly [string, string]
   /** The values that the first user has before any upload. */
   firstProfile: Readonly<Record<string, string>>
-  /** Uploaded files by import ID. */
   files: Map<string, GeneratedFile>
 }
 
@@ -50,43 +47,22 @@ export async function openClientApp(
   return { appId, token: apiToken, emails, firstProfile: profile, files: new Map() }
 }
 
-/** An import whose first request was answered. */
-export interface Requested {
-  importId: string
-  descriptor: UploadDescriptor
-}
-
 /** Makes the first request, and repeats it until it succeeds. A lost answer leaves an import that nobody uploads to. */
 export function request(
   { api }: Pick<Deployment, 'api'>,
-  app: ClientApp,
-  { bytes, contentType }: GeneratedFile,
-): Promise<Requested> {
-  const checksum = createHash('md5').update(bytes).digest('base64')
-  const body = JSON.stringify({ checksum, byte_size: String(bytes.length), content_type: contentType })
-  return retry('the first request', async () => {
-    const response = await fetch(api + bulkImport, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-Service-Token': app.token },
-      body,
-      signal: AbortSignal.timeout(answerTimeoutMs),
-    })
-    if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
-    return {
-      importId: response.headers.get('x-import-id') ?? '',
-      descriptor: (await response.json()) as UploadDescriptor,
-    }
-  })
+  { token }: ClientApp,
+  { bytes, contentType, dryRun }: GeneratedFile,
+): Promise<RequestedImport> {
+  const declaration = { ...declare(bytes, contentType), ...(dryRun && { dry_run: true }) }
+  return retry('the first request', () => requestImport(api, token, declaration, AbortSignal.timeout(answerTimeoutMs)))
 }
 
 /** Uploads the file, and repeats the upload until it succeeds. */
-export async function send(app: ClientApp, { importId, descriptor }: Requested, file: GeneratedFile): Promise<void> {
+export async function send(app: ClientApp, { importId, url, headers }: RequestedImport, file: GeneratedFile) {
   app.files.set(importId, file)
-  const { url, headers } = descriptor.direct_upload
   await retry('the upload', async () => {
-    const body = new Uint8Array(file.bytes)
-    const response = await fetch(url, { method: 'PUT', headers, body, signal: AbortSignal.timeout(answerTimeoutMs) })
-    if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+    const { status, code } = await put(url, headers, file.bytes, AbortSignal.timeout(answerTimeoutMs))
+    if (status !== 200) throw new Error(`${status}: ${code}`)
   })
 }
 

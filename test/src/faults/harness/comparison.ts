@@ -14,10 +14,8 @@ import { observe } from './watcher.ts'
 /** The parts of a deployment that are compared with the model. */
 export type Compared = Pick<Deployment, 'db' | 'api' | 'mail' | 'storageSettings' | 'orderWaitMs'>
 
-/** Result of a comparison with the model. */
 export interface Comparison {
   imports: number
-  /** Number of `imports` that were cancelled. */
   cancelled: number
   rows: number
   /** Number of duplicate mails. A mail is sent again if the mail server's answer is lost. */

@@ -21,22 +21,18 @@ import { type StorageProxy, startStorageProxy } from './storage-proxy.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { watchImports } from './watcher.ts'
 
-/** Options of {@link startDeployment}. */
 export interface DeploymentOptions {
   /** Number of worker processes. Defaults to 2. */
   workers?: number
   queue?: 'postgres' | 'redis'
   /** `UPLOAD_ORDER_WAIT`, ms. Defaults to 30 s. */
   orderWaitMs?: number
-  /** Additional settings of the Postgres server. */
   postgresSettings?: Readonly<Record<string, string>>
   /** Whether the test sets the clock of Postgres. */
   setsClock?: boolean
   /** Starts a server between the apps and Postgres, such as a pooler. Returns the address for the apps. */
   pooler?: (databaseUrl: string, postgres: FaultyPostgres) => Promise<{ url: string; close(): Promise<void> }>
-  /** Additional settings of the apps, as environment variables. */
   env?: Record<string, string>
-  /** Further options of Node for every process. */
   nodeOptions?: readonly string[]
   /** Folder for the objects, such as one on a full disk. Defaults to a folder of the deployment. */
   storageFolder?: string
@@ -50,9 +46,7 @@ export interface Deployment {
   api: string
   /** Bypasses the proxy. Queries fail while Postgres restarts. */
   db: Database
-  /** Bypasses the proxy. */
   databaseUrl: string
-  /** Bypasses the proxies. */
   storage: Storage
   storageSettings: StorageSettings
   postgres: FaultyPostgres
@@ -64,7 +58,6 @@ export interface Deployment {
   mail: MailServer
   mailNetwork: TcpProxy
   orderWaitMs: number
-  /** Log lines of all processes. */
   log: LogLine[]
   /** Returns the processes that are running now. A process that ends is replaced. */
   workers(): AppProcess[]
@@ -79,7 +72,6 @@ export interface Deployment {
   close(): Promise<void>
 }
 
-/** How a process differs from the other processes. */
 interface ProcessOverrides {
   env?: Record<string, string>
   nodeOptions?: readonly string[]

@@ -8,7 +8,6 @@ import { type GeneratedFile, generatedUsers, write } from './generate.ts'
  */
 export const modelSettings = { batchRows: 50, inferenceRows: 40 }
 
-/** Expected result of an import. */
 export interface ExpectedImport {
   state: 'completed' | 'failed' | 'cancelled'
   error: string | null
@@ -20,12 +19,10 @@ export interface ExpectedImport {
   errorFile: Buffer | undefined
 }
 
-/** Expected state of an app. */
 export interface ExpectedApp {
   imports: ExpectedImport[]
   /** User → key → value. */
   profiles: Record<string, Record<string, string | number>>
-  /** Key → type. */
   keys: Record<string, ValueType>
 }
 

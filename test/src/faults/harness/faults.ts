@@ -9,7 +9,6 @@ import { generatedUsers } from './generate.ts'
 import type { StorageFault } from './storage-proxy.ts'
 import type { NetworkState, TcpProxy } from './tcp-proxy.ts'
 
-/** What a fault acts on. */
 interface FaultContext {
   deployment: Deployment
   random: Random
@@ -20,7 +19,6 @@ interface FaultContext {
 /** Breaks something. Before the promise settles, repairs whatever does not recover by itself. */
 export type Fault = (context: FaultContext) => Promise<void>
 
-/** Faults that end processes of the apps. */
 const endings: Record<string, Fault> = {
   'worker killed': async ({ deployment, random }) => killOne(deployment.workers(), random),
   'worker told to end': async ({ deployment, random }) => killOne(deployment.workers(), random, 'SIGTERM'),
@@ -34,10 +32,8 @@ export const survivableFaults: Record<string, Fault> = {
   'Postgres: backends terminated': terminateBackends,
   'Postgres: fast restart': ({ deployment }) => deployment.postgres.restart('fast'),
   'Postgres: crash': ({ deployment }) => deployment.postgres.restart('immediate'),
-  'Postgres: refused': (context) =>
-    changeNetwork(context.deployment.postgres.proxy, { kind: 'refuse' }, context.durationMs),
-  'Postgres: half-open': (context) =>
-    changeNetwork(context.deployment.postgres.proxy, { kind: 'stall' }, context.durationMs),
+  'Postgres: refused': network(({ postgres }) => postgres.proxy, { kind: 'refuse' }),
+  'Postgres: half-open': network(({ postgres }) => postgres.proxy, { kind: 'stall' }),
   'Postgres: deadlocks': provokeDeadlocks,
   'Postgres: serialization failures': provokeSerializationFailures,
   'imports of an app paused': async ({ deployment: { db }, random, durationMs }) => {
@@ -46,21 +42,15 @@ export const survivableFaults: Record<string, Fault> = {
   },
   'imports of all apps paused': ({ deployment: { db }, durationMs }) => pauseFor(db, undefined, durationMs),
   'queue: everything forgotten': forgetQueue,
-  'storage: refused': (context) =>
-    changeNetwork(context.deployment.storageNetwork, { kind: 'refuse' }, context.durationMs),
-  'storage: half-open': (context) =>
-    changeNetwork(context.deployment.storageNetwork, { kind: 'stall' }, context.durationMs),
-  'storage: slow': (context) =>
-    changeNetwork(context.deployment.storageNetwork, { kind: 'slow', bytesPerSecond: 50_000 }, context.durationMs),
-  'storage: 500': (context) => storageAnswers(context, { kind: 'answer', status: 500, code: 'InternalError' }),
-  'storage: 503': (context) => storageAnswers(context, { kind: 'answer', status: 503, code: 'SlowDown' }),
-  'storage: cut in a GET': (context) =>
-    storageAnswers(context, { kind: 'cut answer', afterBytes: context.random(20_000) }, 'GET'),
-  'storage: cut in a PUT': (context) =>
-    storageAnswers(context, { kind: 'cut request', afterBytes: context.random(2_000) }, 'PUT'),
-  'SMTP: refused': (context) => changeNetwork(context.deployment.mailNetwork, { kind: 'refuse' }, context.durationMs),
-  'SMTP: slow': (context) =>
-    changeNetwork(context.deployment.mailNetwork, { kind: 'slow', bytesPerSecond: 500 }, context.durationMs),
+  'storage: refused': network(({ storageNetwork }) => storageNetwork, { kind: 'refuse' }),
+  'storage: half-open': network(({ storageNetwork }) => storageNetwork, { kind: 'stall' }),
+  'storage: slow': network(({ storageNetwork }) => storageNetwork, { kind: 'slow', bytesPerSecond: 50_000 }),
+  'storage: 500': storage(() => ({ kind: 'answer', status: 500, code: 'InternalError' })),
+  'storage: 503': storage(() => ({ kind: 'answer', status: 503, code: 'SlowDown' })),
+  'storage: cut in a GET': storage((random) => ({ kind: 'cut answer', afterBytes: random(20_000) }), 'GET'),
+  'storage: cut in a PUT': storage((random) => ({ kind: 'cut request', afterBytes: random(2_000) }), 'PUT'),
+  'SMTP: refused': network(({ mailNetwork }) => mailNetwork, { kind: 'refuse' }),
+  'SMTP: slow': network(({ mailNetwork }) => mailNetwork, { kind: 'slow', bytesPerSecond: 500 }),
   'SMTP: accepted, then dropped': dropAcknowledgements,
 }
 
@@ -76,10 +66,9 @@ const clockFaults: Record<string, Fault> = {
   },
 }
 
-/** Additional faults of a deployment with Redis. */
 const redisFaults: Record<string, Fault> = {
-  'Redis: refused': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'refuse' }, context.durationMs),
-  'Redis: half-open': (context) => changeNetwork(redisProxy(context.deployment), { kind: 'stall' }, context.durationMs),
+  'Redis: refused': network(redisProxy, { kind: 'refuse' }),
+  'Redis: half-open': network(redisProxy, { kind: 'stall' }),
 }
 
 /** Returns the faults that only some deployments can have. Says so if the clock of Postgres cannot be set here. */
@@ -93,19 +82,15 @@ function redisProxy({ redis }: Deployment): TcpProxy {
   return redis.proxy
 }
 
-function killOne(
-  processes: readonly { kill(signal: NodeJS.Signals): void }[],
-  random: Random,
-  signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL',
-): void {
+interface Killable {
+  kill(signal: NodeJS.Signals): void
+}
+
+function killOne(processes: readonly Killable[], random: Random, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): void {
   if (processes.length > 0) pick(processes, random).kill(signal)
 }
 
-async function stopOne(
-  processes: readonly { kill(signal: NodeJS.Signals): void }[],
-  random: Random,
-  durationMs: number,
-): Promise<void> {
+async function stopOne(processes: readonly Killable[], random: Random, durationMs: number): Promise<void> {
   if (processes.length === 0) return
   const stopped = pick(processes, random)
   stopped.kill('SIGSTOP')
@@ -118,10 +103,13 @@ async function killEverything({ deployment }: FaultContext): Promise<void> {
   await deployment.postgres.restart('immediate')
 }
 
-async function changeNetwork(proxy: TcpProxy, state: NetworkState, durationMs: number): Promise<void> {
-  proxy.set(state)
-  await delay(durationMs)
-  proxy.set({ kind: 'fine' })
+/** Gives a network a state for a while. */
+function network(proxyOf: (deployment: Deployment) => TcpProxy, state: NetworkState): Fault {
+  return async ({ deployment, durationMs }) => {
+    proxyOf(deployment).set(state)
+    await delay(durationMs)
+    proxyOf(deployment).set({ kind: 'fine' })
+  }
 }
 
 async function terminateBackends({ deployment }: FaultContext): Promise<void> {
@@ -188,14 +176,14 @@ async function forgetQueue({ deployment }: FaultContext): Promise<void> {
   }
 }
 
-async function storageAnswers(
-  { deployment, durationMs }: FaultContext,
-  fault: StorageFault,
-  method?: string,
-): Promise<void> {
-  deployment.storageFaults.set((request) => (method === undefined || request.method === method ? fault : undefined))
-  await delay(durationMs)
-  deployment.storageFaults.set(undefined)
+/** Lets requests to storage fail for a while: all requests, or those of a method. */
+function storage(faultOf: (random: Random) => StorageFault, method?: string): Fault {
+  return async ({ deployment: { storageFaults }, random, durationMs }) => {
+    const fault = faultOf(random)
+    storageFaults.set((request) => (method === undefined || request.method === method ? fault : undefined))
+    await delay(durationMs)
+    storageFaults.set(undefined)
+  }
 }
 
 async function dropAcknowledgements({ deployment: { mail, mailNetwork }, durationMs }: FaultContext): Promise<void> {
@@ -209,4 +197,38 @@ async function pauseFor(db: Database, appId: number | undefined, durationMs: num
   await retry('the pause', () => pauseImports(db, appId))
   await delay(durationMs)
   await retry('the end of the pause', () => resumeImports(db, appId))
+}
+
+export interface InjectionOptions {
+  random: Random
+  faults: Readonly<Record<string, Fault>>
+  /** Upper bound for the duration of a fault, ms. */
+  longestFaultMs: number
+  /** Stops the injection after the fault in flight. */
+  over: AbortSignal
+  afterFault?(name: string): Promise<void>
+}
+
+/** Injects one fault after another. Every kind occurs once before any is repeated. Returns how often each occurred. */
+export async function injectFaults(deployment: Deployment, options: InjectionOptions): Promise<Record<string, number>> {
+  const { random, over, longestFaultMs } = options
+  const counts: Record<string, number> = {}
+  let left: [string, Fault][] = []
+  while (!over.aborted) {
+    if (left.length === 0) left = Object.entries(options.faults)
+    const next = pick(left, random)
+    left.splice(left.indexOf(next), 1)
+    const [name, inject] = next
+    // A fault may also break the connection that injects it.
+    await inject({ deployment, random, durationMs: 300 + random(longestFaultMs) }).catch(() => {})
+    addCounts(counts, { [name]: 1 })
+    await options.afterFault?.(name)
+    await delay(random(300))
+  }
+  return counts
+}
+
+/** Adds counts by name to the sums so far. */
+export function addCounts(sums: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
 }

@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib'
 import { pick, type Random } from '../../environment/random.ts'
 import type { Table } from '../../imports/model.ts'
 
-/** An uploaded file and its content. */
 export interface GeneratedFile {
   table: Table
   bytes: Buffer
@@ -13,7 +12,6 @@ export interface GeneratedFile {
   dryRun?: true
 }
 
-/** Users of a generated app. */
 export const generatedUsers = Array.from({ length: 60 }, (_, user) => `user-${user}`)
 
 /** Generators of cells by column name. `late` has no values in the rows that types are inferred from. */

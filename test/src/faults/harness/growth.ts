@@ -1,4 +1,7 @@
-import type { Usage } from './process-usage.ts'
+import { readdir, readlink } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { ownMemory } from '../../memory/peak-memory.ts'
+import type { AppProcess } from './app-process.ts'
 
 /** What processes held, by their names, at a time since the beginning of a run, ms. */
 export interface Sample {
@@ -58,4 +61,32 @@ function medianOf(samples: readonly Sample[], name: string): Usage {
     return values[Math.floor(values.length / 2)] ?? 0
   }
   return { memory: median('memory'), sockets: median('sockets') }
+}
+
+export interface Usage {
+  /** Own memory after a garbage collection, MiB. */
+  memory: number
+  /** Open sockets: connections, and the ports that the process listens on. */
+  sockets: number
+}
+
+/** Options of Node that {@link usageOf} needs in the process. */
+export const measurable = [
+  '--expose-gc',
+  `--import=${fileURLToPath(new URL('collect-on-request.ts', import.meta.url))}`,
+] as const
+
+/** Returns what a process holds now. Throws if it has ended. Needs `/proc`, as on Linux. */
+export async function usageOf({ pid, ask, exited }: AppProcess): Promise<Usage> {
+  const ended = exited.then((end) => {
+    throw new Error(`process ${pid} has ended: ${end}`)
+  })
+  await Promise.race([ask('collect'), ended])
+  const folder = `/proc/${pid}/fd`
+  // A file may be closed between the listing and the look at it.
+  const targets = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`).catch(() => '')))
+  return {
+    memory: Math.round((await ownMemory(pid)) / 2 ** 20),
+    sockets: targets.filter((target) => target.startsWith('socket:')).length,
+  }
 }

@@ -51,7 +51,6 @@ export function untilRows({ db }: Deployment, importId: string, rows: number, ti
   )
 }
 
-/** Waits until an import is in a state. */
 export async function untilState(
   { db }: Deployment,
   importId: string,

@@ -4,14 +4,11 @@ import type { AppProcess } from './app-process.ts'
 import { largestProfile, openClientApp } from './client.ts'
 import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { additionalFaults, survivableFaults } from './faults.ts'
-import { type Growth, growthOf, growthProblems, type Sample } from './growth.ts'
-import { addCounts, injectFaults } from './inject-faults.ts'
+import { addCounts, additionalFaults, injectFaults, survivableFaults } from './faults.ts'
+import { type Growth, growthOf, growthProblems, measurable, type Sample, type Usage, usageOf } from './growth.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
-import { measurable, type Usage, usageOf } from './process-usage.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
 
-/** Options of {@link runForLong}. */
 export interface LongRun {
   seed: number
   queue: 'postgres' | 'redis'
@@ -25,19 +22,16 @@ export interface LongRun {
   onRound(round: { round: number; minutes: number; violations: number; usage: Record<string, Usage> }): void
 }
 
-/** What the rounds of a run add up to. */
 interface RoundFigures {
   rounds: number
   imports: number
   rows: number
-  /** How often each fault occurred. */
   faults: Record<string, number>
   /** How many other requests were answered as they should be, by kind. */
   answered: Record<string, number>
   violations: string[]
 }
 
-/** Result of a run. */
 export interface LongRunFigures extends RoundFigures {
   processes: Record<string, Growth>
 }

@@ -1,20 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { seeded, shuffled } from '../../environment/random.ts'
-import { type ClientApp, openClientApp, type Requested, request, send } from './client.ts'
+import type { RequestedImport } from '../../stack/client.ts'
+import { type ClientApp, openClientApp, request, send } from './client.ts'
 import { type Comparison, compareWithModel, untilAllEnded } from './comparison.ts'
 import { startDeployment } from './deployment.ts'
-import { faults } from './faults.ts'
+import { faults, injectFaults } from './faults.ts'
 import { type GeneratedFile, generateFile } from './generate.ts'
-import { injectFaults } from './inject-faults.ts'
 import { observe } from './watcher.ts'
 
-/** Options of {@link runInOrder}. */
 export interface OrderRun {
   seed: number
   apps: number
-  /** Number of imports per app. */
   imports: number
-  /** Maximum number of rows per import. */
   rows: number
   workers: number
   /** How long faults go on, ms. On a loaded machine, a process may never live long enough to finish anything. */
@@ -49,7 +46,7 @@ export async function runInOrder(run: OrderRun): Promise<Comparison> {
   })
   try {
     const random = seeded(run.seed)
-    const uploads: { app: ClientApp; file: GeneratedFile; requested: Requested }[] = []
+    const uploads: { app: ClientApp; file: GeneratedFile; requested: RequestedImport }[] = []
     const apps: ClientApp[] = []
     for (let index = 0; index < run.apps; index++) {
       const app = await openClientApp(deployment)

@@ -11,7 +11,6 @@ import { signIn } from '../../dashboard/visitor.ts'
 import { appSettings } from './app-settings.ts'
 import type { Deployment } from './deployment.ts'
 
-/** Addresses of the servers besides the API. */
 export interface OtherServers {
   dashboard: string
   gateway: string

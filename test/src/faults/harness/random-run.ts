@@ -6,11 +6,9 @@ import { type ClientApp, cancel, largestProfile, openClientApp, request, retry, 
 import { type Comparison, compareWithModel } from './comparison.ts'
 import { keepDeleting } from './deletions.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
-import { additionalFaults, faults } from './faults.ts'
+import { additionalFaults, faults, injectFaults } from './faults.ts'
 import { generateFile } from './generate.ts'
-import { injectFaults } from './inject-faults.ts'
 
-/** Options of {@link runAtRandom}. */
 export interface RandomRun {
   seed: number
   queue: 'postgres' | 'redis'
@@ -24,10 +22,8 @@ export interface RandomRun {
   awaitRecovery: boolean
 }
 
-/** Result of a run. */
 export interface RunFigures extends Comparison {
   seed: number
-  /** How often each fault occurred. */
   faults: Record<string, number>
   /** Longest time from the end of each fault until every app made progress, ms. Empty without `awaitRecovery`. */
   recovery: Record<string, number>
@@ -56,7 +52,6 @@ export const shortWaits = {
   setsClock: true,
 }
 
-/** Maximum number of open imports per app. */
 const openImportsLimit = 4
 
 /** Lets clients upload while faults occur, both determined by the seed. Then compares everything with the model. */

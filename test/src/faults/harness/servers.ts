@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type RunningPostgres, startPostgres } from '@sluice/local-stack'
 import { startRedis } from '../../environment/redis.ts'
-import { type FakeClock, openFakeClock } from './fake-clock.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
-/** A server that tests can restart, behind a proxy. */
 interface RestartableServer {
   proxy: TcpProxy
   /** Address through the proxy, for the apps. */
@@ -13,7 +11,6 @@ interface RestartableServer {
   close(): Promise<void>
 }
 
-/** Postgres behind a proxy. */
 export interface FaultyPostgres extends RestartableServer {
   /** Address that bypasses the proxy, for the tests. */
   directUrl: string
@@ -71,7 +68,6 @@ export async function startFaultyPostgres(
   }
 }
 
-/** Redis behind a proxy. */
 export interface FaultyRedis extends RestartableServer {
   /** Replaces the server by an empty one, so that all data is lost. */
   restart(): Promise<void>
@@ -107,4 +103,37 @@ export function throughProxy(address: string, proxy: TcpProxy): string {
   const url = new URL(address)
   url.port = String(proxy.port)
   return url.href.replace(/\/$/, '')
+}
+
+/** The clock of a server that runs with these variables in its environment. */
+interface FakeClock {
+  environment: Readonly<Record<string, string>>
+  /** Sets the clock ahead of the true time, or behind it if `seconds` is negative. Also while the server runs. */
+  set(seconds: number): Promise<void>
+  /** Removes the shared memory that libfaketime never removes. The processes of the started server keep it. */
+  forget(pid: number): Promise<void>
+}
+
+/** Makes a clock for a server, at the true time. Returns undefined if libfaketime is not installed. */
+async function openFakeClock(folder: string): Promise<FakeClock | undefined> {
+  const [library] = await Array.fromAsync(glob('/usr/lib/*/faketime/libfaketime.so.1'))
+  if (library === undefined) return undefined
+  const file = join(folder, 'clock')
+  const set = (seconds: number) => writeFile(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+  await set(0)
+  return {
+    // Waits of the kernel and of Postgres's event loop depend on the monotonic clock, which no one sets.
+    environment: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      // For times of files, libfaketime takes a lock that dies with a killed process, and all others then wait forever.
+      NO_FAKE_STAT: '1',
+    },
+    set,
+    async forget(pid) {
+      for (const name of ['faketime_shm_', 'sem.faketime_sem_']) await rm(`/dev/shm/${name}${pid}`, { force: true })
+    },
+  }
 }

@@ -3,7 +3,6 @@ import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A separate file system with little space. */
 export interface SmallDisk {
   path: string
   /** Fills the disk and leaves `freeBytes` free. */

@@ -17,26 +17,49 @@ export type NetworkState =
 
 /** A TCP proxy that simulates faults of the network in front of a server. */
 export interface TcpProxy {
-  /** The port on which the proxy listens. */
   port: number
-  /** Changes the state of the network. */
   set(state: NetworkState): void
-  /** Resets every connection. */
   reset(): void
   close(): Promise<void>
 }
 
-/**
- * Starts a proxy on `port` of `host`; 0 picks a free port. `target` returns the port on 127.0.0.1 for new connections.
- */
+/** Starts a proxy on `port` of `host`; 0 picks a free port. `target` returns the port on 127.0.0.1 of new connections. */
 export async function startTcpProxy(target: () => number, port = 0, host = '127.0.0.1'): Promise<TcpProxy> {
   let state: NetworkState = { kind: 'fine' }
-  const links = new Set<Link>()
-  const server = createServer({ allowHalfOpen: true }, (client) => {
+  const proxy = await listenForLinks<Link>({ port, host, allowHalfOpen: true }, (client) => {
     if (state.kind === 'refuse') return void client.resetAndDestroy()
-    const link = new Link(client, connect({ port: target(), host: '127.0.0.1', allowHalfOpen: true }), () => state)
+    return new Link(client, connect({ port: target(), host: '127.0.0.1', allowHalfOpen: true }), () => state)
+  })
+  return {
+    ...proxy,
+    set(next) {
+      state = next
+      if (next.kind === 'refuse') proxy.reset()
+      if (next.kind === 'stall') for (const link of proxy.links) link.stall()
+    },
+  }
+}
+
+/** A proxied connection. */
+export interface ProxiedLink {
+  /** Ends both sides. */
+  reset(): void
+}
+
+/**
+ * Listens on a port and opens a link for each client, which counts until the client's connection closes. `reset` resets
+ * all links.
+ */
+export async function listenForLinks<Each extends ProxiedLink>(
+  { port = 0, host = '127.0.0.1', allowHalfOpen = false },
+  open: (client: Socket) => Each | undefined,
+): Promise<{ port: number; links: ReadonlySet<Each>; reset(): void; close(): Promise<void> }> {
+  const links = new Set<Each>()
+  const server = createServer({ allowHalfOpen, noDelay: true }, (client) => {
+    const link = open(client)
+    if (link === undefined) return
     links.add(link)
-    link.onEnd = () => links.delete(link)
+    client.on('close', () => links.delete(link))
   })
   const ownPort = await listenOn(server, port, host)
   const reset = () => {
@@ -44,12 +67,8 @@ export async function startTcpProxy(target: () => number, port = 0, host = '127.
   }
   return {
     port: ownPort,
+    links,
     reset,
-    set(next) {
-      state = next
-      if (next.kind === 'refuse') reset()
-      if (next.kind === 'stall') for (const link of links) link.stall()
-    },
     async close() {
       reset()
       server.close()
@@ -58,9 +77,7 @@ export async function startTcpProxy(target: () => number, port = 0, host = '127.
   }
 }
 
-/** One proxied connection, in both directions. */
 class Link {
-  onEnd: () => void = () => {}
   readonly #sockets: readonly [Socket, Socket]
   readonly #state: () => NetworkState
   #bytes = 0
@@ -76,7 +93,6 @@ class Link {
 
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
-    this.onEnd()
   }
 
   /** Stops forwarding for good, and leaves both sides open. */

@@ -58,7 +58,6 @@ interface Change {
   waited_ms: number | null
 }
 
-/** What the recorded changes show. */
 export interface Observation {
   /**
    * The order in which each app's imports were applied: the order of the claims under which they committed their first

@@ -1,0 +1,34 @@
+// npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
+// with code 1 if a target is missed.
+import { benchExport } from './export.ts'
+import { benchFullSize } from './full-size.ts'
+import { benchGrowth } from './growth.ts'
+import { benchImport } from './import/index.ts'
+import { benchMemory } from './memory.ts'
+import { benchMixed } from './mixed.ts'
+import { benchScale } from './scale/index.ts'
+import { benchStages } from './stages.ts'
+
+/** Each benchmark accepts its arguments, and returns whether it met its targets. */
+const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
+  import: benchImport,
+  export: benchExport,
+  'full-size': benchFullSize,
+  growth: benchGrowth,
+  memory: benchMemory,
+  mixed: benchMixed,
+  scale: benchScale,
+  stages: benchStages,
+}
+
+// A signal ends the process in the usual way, so that temporary files are removed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+const given = process.argv.slice(2)
+const [name, args] = given[0]?.startsWith('-') === false ? [given[0], given.slice(1)] : ['import', given]
+const bench = benches[name]
+if (bench === undefined) {
+  console.error(`There is no benchmark ${name}; there are: ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+process.exitCode = (await bench(args)) ? 0 : 1

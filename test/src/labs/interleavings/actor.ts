@@ -1,0 +1,56 @@
+import { EventEmitter, once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { type Gate, startGate } from './gate.ts'
+import type { Operation, OperationName } from './operations.ts'
+
+/** Someone who works on the database: a thread with modules and connections of its own, behind a gate. */
+export interface Actor extends EventEmitter {
+  gate: Gate
+  /** The result of the operation; undefined while it runs. */
+  result: { value: unknown } | { error: string } | undefined
+  start<Name extends OperationName>(name: Name, argument: Operation<Name>): void
+  close(): Promise<void>
+}
+
+export interface ActorSettings {
+  databaseUrl: string
+  storage: Record<string, string>
+  environment: Record<string, string>
+}
+
+/** Starts an actor, and opens its connections. */
+export async function startActor(settings: ActorSettings): Promise<Actor> {
+  const url = new URL(settings.databaseUrl)
+  const gate = await startGate({ host: url.hostname, port: Number(url.port) })
+  url.hostname = '127.0.0.1'
+  url.port = String(gate.port)
+  const thread = new Worker(new URL('./actor-thread.ts', import.meta.url), {
+    workerData: { ...settings, databaseUrl: url.href },
+    execArgv: [],
+  })
+  const actor: Actor = Object.assign(new EventEmitter(), {
+    gate,
+    result: undefined as Actor['result'],
+    start(name: string, argument: unknown) {
+      actor.result = undefined
+      thread.postMessage({ name, argument })
+    },
+    async close() {
+      thread.postMessage({ name: 'end' })
+      await once(thread, 'exit')
+      await gate.close()
+    },
+  })
+  thread.on('message', (result: Actor['result']) => {
+    actor.result = result
+    gate.emit('change')
+  })
+  thread.on('error', (error) => {
+    actor.result = { error: String(error) }
+    gate.emit('change')
+  })
+  actor.start('warmUp', undefined as never)
+  while (actor.result === undefined) await once(gate, 'change')
+  if ('error' in actor.result) throw new Error(actor.result.error)
+  return actor
+}

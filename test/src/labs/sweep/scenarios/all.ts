@@ -1,0 +1,20 @@
+import type { Scenario } from '../scenario.ts'
+import { bucketUpload } from './bucket-upload.ts'
+import { deletion } from './deletion.ts'
+import { exportProfiles } from './export.ts'
+import { cancel, changes, firstImport, identicalRows, mail, twoMembers } from './imports.ts'
+import { dryRun, v2Request } from './requests.ts'
+
+export const scenarios: readonly Scenario[] = [
+  firstImport,
+  changes,
+  identicalRows,
+  twoMembers,
+  cancel,
+  dryRun,
+  exportProfiles,
+  deletion,
+  bucketUpload,
+  v2Request,
+  mail,
+]

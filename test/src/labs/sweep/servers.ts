@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { migrate } from '@sluice/database'
+import { startPostgres } from '@sluice/local-stack'
+import { migrateQueue } from '@sluice/queue'
+import pg from 'pg'
+import { build } from 'rolldown'
+import { startRedis } from '../../environment/redis.ts'
+import { makeReusable, type ReusableDatabase } from '../../environment/reusable-database.ts'
+import { unwatchImports } from '../../faults/harness/watcher.ts'
+
+export interface SweepServers {
+  folder: string
+  entry: string
+  redisUrl: string | undefined
+  /** Returns an empty database with all tables. `release` empties it for another run. */
+  acquireDatabase(): Promise<{ url: string; release(): Promise<void> }>
+  close(): Promise<void>
+}
+
+/** Starts Postgres, and Redis if `queue` is `redis`. Bundles the process under test. */
+export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<SweepServers> {
+  const parts = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-sweep-'))
+  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  try {
+    const bundling = bundleSubject(join(folder, 'subject'))
+    const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' }
+    const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
+    parts.defer(() => postgres.stop())
+    const redis = queue === 'redis' ? await startRedis(folder, { ofItsOwn: true }) : undefined
+    if (queue === 'redis' && redis === undefined) throw new Error('there is no redis-server')
+    if (redis !== undefined) parts.defer(redis.stop)
+    const urls = openDatabases(postgres.url)
+    parts.defer(urls.close)
+    return {
+      folder,
+      entry: await bundling,
+      redisUrl: redis?.url,
+      acquireDatabase: urls.acquire,
+      close: () => parts.disposeAsync(),
+    }
+  } catch (error) {
+    await parts.disposeAsync()
+    throw error
+  }
+}
+
+/**
+ * Creates databases as they are needed. Emptying a database for the next run costs a fraction of creating another one.
+ */
+function openDatabases(postgresUrl: string) {
+  const free: { url: string; database: ReusableDatabase }[] = []
+  const admin = new pg.Client(postgresUrl)
+  // One client sends one statement at a time.
+  let preceding: Promise<unknown> = admin.connect()
+  let count = 0
+
+  async function create() {
+    const name = `sweep_${++count}`
+    preceding = preceding.then(() => admin.query(`create database ${name}`))
+    await preceding
+    const url = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href
+    await migrate(url)
+    await migrateQueue({ databaseUrl: url })
+    return { url, database: await makeReusable(url, { ends: 'all', undo: unwatchImports }) }
+  }
+
+  return {
+    async acquire() {
+      const { url, database } = free.pop() ?? (await create())
+      return {
+        url,
+        async release() {
+          if (await database.empty()) free.push({ url, database })
+          else await database.close()
+        },
+      }
+    },
+    async close() {
+      for (const { database } of free) await database.close()
+      await admin.end()
+    },
+  }
+}
+
+const entry = fileURLToPath(new URL('./subject/entry.ts', import.meta.url))
+
+/**
+ * Bundles the process under test into `folder`. Returns the path of its entry. A sweep starts thousands of processes,
+ * and loading one file takes a third of the time of loading a thousand.
+ */
+async function bundleSubject(folder: string): Promise<string> {
+  const { output } = await build({
+    input: { subject: entry },
+    platform: 'node',
+    logLevel: 'silent',
+    output: { dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+  })
+  return `${folder}/${output[0].fileName}`
+}
