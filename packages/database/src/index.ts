@@ -1,6 +1,10 @@
 export { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 export { currentTime, isDue, isFarAhead } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
+export { encodeTextArray, writeArrayHeader } from './connection/binary-array.ts'
+export { isConnectionFailure } from './connection/driver.ts'
+export { openPool, type Pool, type PoolClient } from './connection/pool.ts'
+export { copyInto, copyOut, prepared } from './connection/statements.ts'
 export {
   followsPosition,
   formatPosition,
@@ -17,8 +21,4 @@ export { retryConflicts } from './retry.ts'
 export type { ImportContentType, Schema } from './schema.ts'
 export type { UploadChecksum } from './schema-bucket-uploads.ts'
 export type { DeletionState } from './schema-deletions.ts'
-export { encodeTextArray, writeArrayHeader } from './wire/binary-array.ts'
-export { isConnectionFailure } from './wire/connection-failures.ts'
-export { copyInto } from './wire/copy.ts'
-export { copyOut } from './wire/copy-out.ts'
 export { endStaleCopies, mustFind, NothingFound, transactionTimeoutMs, writeTogether } from './write-together.ts'

@@ -1,4 +1,4 @@
-import { isDue, isPaused, sql } from '@sluice/database'
+import { isDue, isPaused, prepared, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { unfinishedStates } from '../states.ts'
 
@@ -29,14 +29,13 @@ export async function dispatchNextInOrder(
   { db, settings }: ImportContext,
   appId?: number,
 ): Promise<DispatchedImport[]> {
-  const { rows } = await sql<{
+  const { rows } = await prepared<{
     app_id: number
     import_id: string
     attempt: number
     dispatched: number
     again: boolean
   }>`
-    /* prepared */
     update imports set dispatched_at = now()
     from (
       with recursive ${appId === undefined ? ordersOfAllApps : ordersOf(appId)},
