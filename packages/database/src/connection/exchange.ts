@@ -120,11 +120,13 @@ export class Exchange implements pg.Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.callback(this.#unreadable, this.#result)
+    if (this.#unreadable === undefined) this.callback(undefined, this.#result)
+    else this.callback(this.#unreadable)
   }
 
   /** Postgres asks for the rows of a `copy`, which are already in flight. */
   handleCopyInResponse(): void {}
+  handleCopyData(): void {}
   handleEmptyQuery(): void {}
 }
 
