@@ -48,7 +48,8 @@ test('the types of the tables have the columns of the migrated database, as they
   const database = await openTestDatabase()
   onTestFinished(database.close)
   const { rows } = await sql<{ table: string; column: string; type: string; nullable: boolean }>`
-    select table_name as table, column_name as column, data_type as type, is_nullable = 'YES' as nullable
+    select table_name as table, column_name as column, data_type as type,
+      is_nullable = 'YES' and table_name <> 'campaign_targets' as nullable -- a view has no constraints
     from information_schema.columns where table_schema = 'public' and table_name not like 'kysely%'
   `.execute(database.db)
   const stored: Record<string, Record<string, string>> = {}
