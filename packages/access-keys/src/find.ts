@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, prepared } from '@sluice/database'
 import { decrypt, type EncryptionKeys } from '@sluice/encryption'
 import { joinCalls } from '@sluice/joined-calls'
 
@@ -37,8 +37,7 @@ export function accessKeyFinder(
  */
 async function encryptedSecrets(db: Database, ids: readonly string[]): Promise<(Buffer | undefined)[]> {
   const appIds = ids.map((id) => Number(form.exec(id)?.[1]))
-  const { rows } = await sql<{ access_key_id: string; encrypted_secret: Buffer }>`
-    /* prepared */
+  const { rows } = await prepared<{ access_key_id: string; encrypted_secret: Buffer }>`
     select access_key_id, encrypted_secret from access_keys
     where app_id = any(${appIds}::integer[]) and access_key_id = any(${ids}::text[])
   `.execute(db)

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Database, sql } from '@sluice/database'
+import { type Database, prepared } from '@sluice/database'
 import { joinCalls } from '@sluice/joined-calls'
 
 const form = /^slc_([1-9]\d{0,8})_[\w-]{43}$/
@@ -60,8 +60,7 @@ interface StoredToken {
 
 /** Returns the token and the limits of each app, in order; undefined for an app that does not exist. */
 async function storedTokens(db: Database, appIds: readonly number[]): Promise<(StoredToken | undefined)[]> {
-  const { rows } = await sql<StoredToken>`
-    /* prepared */
+  const { rows } = await prepared<StoredToken>`
     select t.app_id, t.token_hash, a.bulk_import_limit from api_tokens t join apps a on a.app_id = t.app_id
     where t.app_id = any(${[...new Set(appIds)]}::integer[])
   `.execute(db)

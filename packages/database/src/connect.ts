@@ -1,13 +1,8 @@
-import { openPool } from '@sluice/postgres'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import pg from 'pg'
+import { PoolDriver } from './connection/driver.ts'
+import { openPool } from './connection/pool.ts'
 import type { Schema } from './schema.ts'
-import { markConnectionFailures, openMarked } from './wire/connection-failures.ts'
-import { sendCopiesOut } from './wire/copy-out.ts'
-import { sendLargeParametersUncopied } from './wire/large-parameters.ts'
-import { sendPipelines } from './wire/pipeline.ts'
-import { prepareMarked } from './wire/prepared.ts'
-import { closeOnQueryTimeout } from './wire/query-timeout.ts'
 
 /** The database as the packages see it. A transaction has the same type. */
 export type Database = Kysely<Schema>
@@ -60,7 +55,7 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * Opens a pool of connections to Postgres, lazily: if the database is unreachable, the first query fails, not this
- * call. `wire/README.md` describes what the pool changes in each connection.
+ * call.
  */
 export function connect(databaseUrl: string, options: ConnectOptions = {}): Connection {
   const pool = openPool(databaseUrl, {
@@ -80,17 +75,14 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
     types,
     onError: options.onError,
   })
-  pool.on('connect', (client) => {
-    prepareMarked(client)
-    sendPipelines(client)
-    sendLargeParametersUncopied(client)
-    markConnectionFailures(client)
-    closeOnQueryTimeout(client, options.queryTimeoutMs ?? defaultQueryTimeoutMs)
-    // Must be the last change. A copy then bypasses the query timeout, because the time of a copy is not limited.
-    sendCopiesOut(client)
+  const db = new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new PoolDriver(pool, options.queryTimeoutMs ?? defaultQueryTimeoutMs),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
   })
-  const marked = { connect: () => openMarked(() => pool.connect()), end: () => pool.end(), options: pool.options }
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: marked }) })
   return {
     db,
     usage: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { isConnectionFailure } from './wire/connection-failures.ts'
+import { isConnectionFailure } from './connection/driver.ts'
 
 /**
  * Whether an error is Postgres's own answer to a statement, which then had no effect. False for a broken connection.

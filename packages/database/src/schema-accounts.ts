@@ -59,25 +59,63 @@ export interface MembersTable {
   created_at: Timestamp
 }
 
-/** Has one row while all apps are paused. */
-export interface ServicePauseTable {
-  only_row: Generated<boolean>
-  paused_at: Timestamp
+/** Addresses that a member added and that are not confirmed yet. They receive no other mail. */
+export interface InvitationsTable {
+  app_id: number
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
+  email: string
+  /** SHA-256 of the secret in the latest mailed link. */
+  secret_hash: Buffer
+  /** The address of the member or operator who added this address. */
+  invited_by: string
+  created_at: Timestamp
+  expires_at: Timestamp
 }
 
-/** Entries of the audit log. They outlive their app. */
-export interface AuditLogTable {
-  /** 0 if the entry concerns the whole service. */
+/** Mails of the last day that asked to confirm an address. Their number is limited. */
+export interface InvitationMailsTable {
   app_id: number
-  at: Timestamp
-  entry_id: Generated<number>
-  who_type: 'member' | 'operator' | 'cli' | 'token' | 'guest'
-  /** An e-mail address, a system user, or the last characters of an API token. */
-  who: string
-  /** An action of packages/audit-log. */
-  what: string
-  target: string | null
-  outcome: Generated<'started' | 'done' | 'unchanged' | 'refused' | 'failed'>
-  address: string | null
-  request_id: string | null
+  mail_id: Generated<string>
+  email: string
+  sent_at: Timestamp
+}
+
+/** People who see every app and the queues. */
+export interface OperatorsTable {
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
+  email: string
+  created_at: Timestamp
+}
+
+/** Links that sign a person in once. For links and sessions, only the SHA-256 of the secret is stored. */
+export interface SignInLinksTable {
+  secret_hash: Buffer
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
+  email: string
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+export interface SessionsTable {
+  secret_hash: Buffer
+  /** Address in its normal form (packages/accounts, `normalEmail`). */
+  email: string
+  created_at: Timestamp
+  expires_at: Timestamp
+  /** The account at an OpenID Connect provider; null if the session began with a mailed link. */
+  issuer: string | null
+  subject: string | null
+  /** Until when the session is valid unless the provider confirms it again; null if it began with a mailed link. */
+  confirmed_until: NullableTimestamp
+  /** Whether the provider named the person as an operator. */
+  operator_by_group: Generated<boolean>
+}
+
+/** Which account at an OpenID Connect provider an address belongs to. */
+export interface ProviderAccountsTable {
+  issuer: string
+  /** Address in its normal form. */
+  email: string
+  subject: string
+  created_at: Timestamp
 }

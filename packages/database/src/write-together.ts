@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { isDue } from './clock.ts'
 import { applicationName, type Database } from './connect.ts'
-import { pipelineOf } from './wire/pipeline.ts'
+import { pipelineOf, prepare, prepared, type Query } from './connection/statements.ts'
 
 /** A statement found no row although it must find one: its transaction is rolled back. */
 export class NothingFound extends Error {
@@ -35,12 +35,12 @@ const lockTimeoutMs = 15_000
  */
 export async function writeTogether<Result>(
   db: Database,
-  begin: readonly CompiledQuery[],
-  decide: (tx: Database) => Promise<{ writes: readonly CompiledQuery[]; result: Result }>,
+  begin: readonly Query[],
+  decide: (tx: Database) => Promise<{ writes: readonly Query[]; result: Result }>,
 ): Promise<Result> {
   return await db.connection().execute(async (connection) => {
     try {
-      const opening = [sql`begin`, timeLimits].map((statement) => statement.compile(connection))
+      const opening = [sql`begin`.compile(connection), timeLimits.compile(connection)]
       await connection.executeQuery(pipelineOf([...opening, ...begin]))
       const { writes, result } = await decide(connection)
       await connection.executeQuery(pipelineOf([...writes, sql`commit`.compile(connection)]))
@@ -53,10 +53,9 @@ export async function writeTogether<Result>(
   })
 }
 
-const timeLimits = sql.raw(`
-  /* prepared */
-  select set_config('transaction_timeout', '${transactionTimeoutMs}', true),
-    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '${lockTimeoutMs}'), true)`)
+const timeLimits = prepared`
+  select set_config('transaction_timeout', ${sql.lit(String(transactionTimeoutMs))}, true), set_config(
+    'lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), ${sql.lit(String(lockTimeoutMs))}), true)`
 
 /**
  * Ends transactions that wait for a `copy` beyond their timeout: those of {@link writeTogether} for the sender of rows,
@@ -83,7 +82,7 @@ const isOlderThan = (ms: number) => isDue(sql`(xact_start + make_interval(secs =
  * A statement that writes must have a `returning` clause. The returned statement is prepared once per connection, so a
  * process should pass only a few different texts.
  */
-export function mustFind({ sql: text, parameters }: CompiledQuery): CompiledQuery {
-  const counted = `/* prepared */ with found as (${text}) select 1 / (select count(*) from found)`
-  return CompiledQuery.raw(counted, [...parameters])
+export function mustFind({ sql: text, parameters }: CompiledQuery): Query {
+  const counted = `with found as (${text}) select 1 / (select count(*) from found)`
+  return prepare(CompiledQuery.raw(counted, [...parameters]))
 }

@@ -1,4 +1,4 @@
-import { type Database, isDue, isFarAhead, type RawBuilder, sql } from '@sluice/database'
+import { type Database, isDue, isFarAhead, prepared, type RawBuilder, sql } from '@sluice/database'
 import type { Content } from './content.ts'
 
 /** The key of a mail in the outbox. */
@@ -93,8 +93,7 @@ function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
  * mails.
  */
 export async function dueMails(db: Database, limit: number): Promise<MailId[]> {
-  const { rows } = await sql<{ app_id: number; mail_id: string }>`
-    /* prepared */
+  const { rows } = await prepared<{ app_id: number; mail_id: string }>`
     with recursive waiting as (
       (select app_id from mails where state = 'waiting' order by app_id limit 1)
       union all

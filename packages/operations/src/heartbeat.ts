@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, isDue, sql } from '@sluice/database'
+import { type Database, isDue, prepared, sql } from '@sluice/database'
 
 /** How many workers host maintenance at a time. A task runs in one of them. */
 const maintenanceHosts = 3
@@ -115,8 +115,7 @@ interface Report {
  */
 async function writeHeartbeat(db: Database, { workerId, queues, imports, lostAfterMs }: Report): Promise<number> {
   const lostAt = sql`now() + make_interval(secs => ${lostAfterMs / 1_000})`
-  const { rows } = await sql<{ older: number }>`
-    /* prepared */
+  const { rows } = await prepared<{ older: number }>`
     insert into workers as own (worker_id, host, pid, queues, import_ids, lost_at)
     values (${workerId}, ${hostname()}, ${process.pid}, ${[...queues]}::text[], ${[...imports]}::uuid[], ${lostAt})
     on conflict (worker_id) do update set import_ids = excluded.import_ids, seen_at = now(), lost_at = excluded.lost_at

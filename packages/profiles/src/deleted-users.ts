@@ -1,4 +1,4 @@
-import { type Database, type RawBuilder, sql } from '@sluice/database'
+import { type Database, prepared, type RawBuilder, sql } from '@sluice/database'
 import type { ProfileBatch } from './batch/profile-batch.ts'
 
 /** Returns an expression for the salted hash of a user ID, which is its key in `recently_deleted_users`. */
@@ -23,8 +23,7 @@ export async function lookUpDeleted(
   batch: ProfileBatch,
   dataOrder: number,
 ): Promise<readonly number[]> {
-  const { rows } = await sql<{ deleted: number[] | null }>`
-    /* prepared */
+  const { rows } = await prepared<{ deleted: number[] | null }>`
     with given as materialized (
       select number, ${recentlyDeletedHash(appId, sql`user_id`)} as user_hash
       from (

@@ -1,5 +1,5 @@
 import type { ProfileEntry } from '@sluice/contract'
-import { type Database, encodeTextArray, isRefusal, sql } from '@sluice/database'
+import { type Database, encodeTextArray, isRefusal, prepared } from '@sluice/database'
 import { joinCalls } from '@sluice/joined-calls'
 import { mergeIntoExisting } from './existing-profile.ts'
 import { documentOf, type ProfileUpdate, profileUpdate, updateProfile } from './update.ts'
@@ -77,8 +77,7 @@ async function writeStatement(
   const keyApps = wanted.map(({ appId }) => appId)
   const keys = encodeTextArray(wanted.map(({ key }) => key))
   const types = encodeTextArray(wanted.map(({ type }) => type))
-  const { rows } = await sql<{ written: number[] | null }>`
-    /* prepared */
+  const { rows } = await prepared<{ written: number[] | null }>`
     with deviating as materialized (
       select w.app_id from unnest(${keyApps}::integer[], ${keys}::text[], ${types}::text[]) as w (app_id, key, type)
       where w.type is distinct from (select type from profile_keys k where k.app_id = w.app_id and k.key = w.key)

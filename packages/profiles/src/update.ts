@@ -1,5 +1,5 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
-import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
+import { type Database, encodeTextArray, prepared, retryConflicts } from '@sluice/database'
 import { mergeIntoExisting } from './existing-profile.ts'
 import { inOrderOfApp, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
@@ -67,8 +67,7 @@ async function writeValues(
   const keys = encodeTextArray([...latest.keys()])
   const wantedTypes = encodeTextArray([...latest.values()].map(({ type }) => type))
   const document = documentOf(latest)
-  const { rows } = await sql<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
-    /* prepared */
+  const { rows } = await prepared<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
     with deviating as materialized (
       select w.key, k.type
       from unnest(${keys}::text[], ${wantedTypes}::text[]) as w (key, type)

@@ -1,5 +1,5 @@
 import { queueNames, type RedisStore, type SharedStore } from '@sluice/config'
-import { openPool } from '@sluice/postgres'
+import { openPool } from '@sluice/database'
 import { openRedis } from '@sluice/redis'
 import { queueTelemetry } from '@sluice/traces'
 import {

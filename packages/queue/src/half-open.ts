@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from '@sluice/postgres'
+import type { Pool, PoolClient } from '@sluice/database'
 
 /**
  * Closes the connections of workers that listen for jobs as soon as a query shows that the server no longer answers. A

@@ -1,5 +1,5 @@
+import { openPool, type Pool } from '@sluice/database'
 import { joinCalls } from '@sluice/joined-calls'
-import { openPool, type Pool } from '@sluice/postgres'
 import type { Counters, Tally } from './counters.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, prepared, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 
 /** How long a session lasts, days. */
@@ -45,13 +45,12 @@ export async function redeemLink(db: Database, linkSecret: string): Promise<stri
  * longer a member or an operator.
  */
 export async function findVisitor(db: Database, secret: string): Promise<Visitor | undefined> {
-  const { rows } = await sql<{
+  const { rows } = await prepared<{
     email: string
     is_operator: boolean
     must_confirm_soon: boolean
     apps: Visitor['apps']
   }>`
-    /* prepared */
     select sessions.email,
       operator_by_group or exists (select from operators where operators.email = sessions.email) as is_operator,
       coalesce(confirmed_until < now() + make_interval(mins => ${soonMinutes}), false) as must_confirm_soon,

@@ -1,5 +1,5 @@
 import { limits, type WebhookBody, type WebhookEvent, webhookTest } from '@sluice/contract'
-import { type Database, isDue, isFarAhead, type RawBuilder, sql } from '@sluice/database'
+import { type Database, isDue, isFarAhead, prepared, type RawBuilder, sql } from '@sluice/database'
 import { isUuid } from './ids.ts'
 
 /** The key of a delivery in the outbox. */
@@ -145,8 +145,7 @@ function nextOfEndpoint(): RawBuilder<unknown> {
  * number of endpoints with deliveries, not on the number of deliveries.
  */
 export async function dueDeliveries(db: Database, limit: number): Promise<DueDelivery[]> {
-  const { rows } = await sql<{ app_id: number; delivery_id: string; attempt: number }>`
-    /* prepared */
+  const { rows } = await prepared<{ app_id: number; delivery_id: string; attempt: number }>`
     with recursive w as (
       (select app_id, endpoint_id from webhook_deliveries where state = 'waiting' order by app_id, endpoint_id limit 1)
       union all

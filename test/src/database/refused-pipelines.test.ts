@@ -1,4 +1,4 @@
-import { type CompiledQuery, connect, NothingFound, sql, writeTogether } from '@sluice/database'
+import { type CompiledQuery, connect, NothingFound, prepared, sql, writeTogether } from '@sluice/database'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
@@ -23,10 +23,10 @@ const positions = [0, 1, 2, 3]
 
 /** A prepared statement; each position has a different text. */
 const quotient = (position: number, divisor: string): CompiledQuery =>
-  sql`/* prepared */ select ${sql.lit(position)} + 12 / ${divisor}::integer as value`.compile(database.db)
+  prepared`select ${sql.lit(position)} + 12 / ${divisor}::integer as value`.compile(database.db)
 
 const fromTable = (position: number): CompiledQuery =>
-  sql`/* prepared */ select ${sql.lit(position)} + 12 / count(*) as value from later`.compile(database.db)
+  prepared`select ${sql.lit(position)} + 12 / count(*) as value from later`.compile(database.db)
 
 /** Ways in which Postgres refuses a statement, by the phase of the statement in which the pipeline ends. */
 const refusals = {

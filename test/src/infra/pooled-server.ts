@@ -49,7 +49,7 @@ export class PooledServer {
     if (type === 'P') this.#parse(body, statements)
     else if (type === 'B') this.#bind(body, statements)
     else if (type === 'Q' || type === 'S') this.#sendDue(messageBytes(type, body), 'sync', '', true)
-    else if (type === 'C') throw new Error('the pooler of the tests does not know the message Close')
+    else if (type === 'C') this.#close(body, statements)
     else this.#stream.write(messageBytes(type, body))
   }
 
@@ -92,6 +92,12 @@ export class PooledServer {
     const own = ownName(statement)
     if (!this.#knows(own)) this.#sendDue(messageBytes('P', `${own}\0`, statement), 'parse', own, false)
     this.#stream.write(messageBytes('B', `${portal}\0${own}\0`, parameters))
+  }
+
+  /** Forgets a client's statement. The server closes an unknown one, so that the answer arrives in order. */
+  #close(body: Buffer, statements: Map<string, Buffer>): void {
+    statements.delete(cutText(body.subarray(1))[0])
+    this.#sendDue(messageBytes('C', 'Snone\0'), 'close', 'none', true)
   }
 
   #knows(name: string): boolean {

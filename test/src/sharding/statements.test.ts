@@ -106,7 +106,7 @@ test('every statement of a request and of an import names the app, so that table
   for (const statement of statements) {
     const tables = tablesReadAcrossApps(statement, keyed)
     if (isPaused.test(statement.text) && tables.every((table) => table === 'apps')) continue
-    if (tables.length > 0) crossing.set(statement.text.replace('/* prepared */ ', ''), tables)
+    if (tables.length > 0) crossing.set(statement.text, tables)
   }
   const known = [...Object.values(acrossApps), ...nowAndThen, ...ofTheTest]
   expect([...crossing.keys()].filter((text) => !known.some((each) => each.test(text)))).toEqual([])

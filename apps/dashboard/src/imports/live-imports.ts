@@ -1,4 +1,4 @@
-import { sql } from '@sluice/database'
+import { prepared } from '@sluice/database'
 import type { DashboardContext } from '../context.ts'
 import { hasEnded } from './import-page.ts'
 import { type Parts, partNames, partsOf } from './page-parts.ts'
@@ -96,8 +96,7 @@ async function notifyWatchers(context: Context, watched: Map<string, Watched>): 
 
 /** For each import, returns a text that changes whenever the state or the progress in the import's row changes. */
 async function readVersions({ db }: Context, importIds: string[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ import_id: string; version: string }>`
-    /* prepared */
+  const { rows } = await prepared<{ import_id: string; version: string }>`
     select import_id, concat_ws(' ', state, attempt, rows_total, report_due, retry_at, finished_at) as version
     from imports where import_id = any(${importIds}::uuid[])
   `.execute(db)

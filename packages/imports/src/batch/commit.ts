@@ -5,6 +5,7 @@ import {
   type Database,
   mustFind,
   NothingFound,
+  prepared,
   type RawBuilder,
   retryConflicts,
   sql,
@@ -115,8 +116,7 @@ async function writeBatch(
   const plan = planOf(place.expectation, isRetry)
   // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
   // rows are read again.
-  const begin = sql`
-    /* prepared */
+  const begin = prepared`
     select set_config('synchronous_commit', 'off', true), ${lockOf(claim, place.number)}, ${beforeLookup(claim.appId)}`
   return await writeTogether(db, [begin.compile(db)], async (tx) => {
     place.onLocked?.()
@@ -173,7 +173,7 @@ function afterPrecedingBatch(tx: Database, claim: Claim, { number, precedingEnd 
     .where('app_id', '=', claim.appId)
     .where('import_id', '=', claim.importId)
     .where('position', '=', precedingEnd)
-  return [sql`/* prepared */ select ${lockOf(claim, number - 1)}`.compile(tx), mustFind(position.compile())]
+  return [prepared`select ${lockOf(claim, number - 1)}`.compile(tx), mustFind(position.compile())]
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Database, sql } from '@sluice/database'
+import { type CompiledQuery, type Database, prepared } from '@sluice/database'
 import type { Claim } from '../order/claim.ts'
 import type { PreparedBatch } from './batch.ts'
 
@@ -17,8 +17,7 @@ export function saveKeptRows(
   { keptRows, end }: PreparedBatch,
   errorRoomBytes: number,
 ): CompiledQuery {
-  return sql`
-    /* prepared */
+  return prepared`
     insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)
     select app_id, import_id, ${end}::bigint, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
     from imports

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, prepared } from '@sluice/database'
 import type { Columns } from '../file/columns.ts'
 
 /** Number of batches beside which nobody may wait before batches are joined: at the beginning, and after a wait. */
@@ -32,8 +32,7 @@ export class LargeBatches {
 
 /** Whether a transaction of this database waits for a row that another one has written. */
 async function someoneWaits(db: Database): Promise<boolean> {
-  const { rows } = await sql<{ waits: boolean }>`
-    /* prepared */
+  const { rows } = await prepared<{ waits: boolean }>`
     select exists (
       select from pg_locks l join pg_stat_activity a on a.pid = l.pid
       where l.locktype = 'transactionid' and not l.granted and a.datname = current_database()

@@ -1,5 +1,5 @@
 import { limits } from '@sluice/contract'
-import { isDue, sql } from '@sluice/database'
+import { isDue, prepared, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { enqueueImportEvent } from '../result/import-event.ts'
 import { changeState } from '../states.ts'
@@ -70,14 +70,13 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
   const isCheckDue = sql`
     (${isDue(checkAt, longestCheckPauseMs)} or state = 'awaiting_upload' and ${isDue(checkAt, settings.UPLOAD_CHECK_INTERVAL)})`
   const expiresAt = sql`i.upload_expires_at + make_interval(secs => ${uploadGraceMs / 1000})`
-  const rows = await sql<{
+  const rows = await prepared<{
     app_id: number
     import_id: string
     object_key: string
     sequence_number: number
     is_overdue: boolean
   }>`
-    /* prepared */
     update imports i
     set upload_check_at = case
       when i.state = 'awaiting_upload' then now() + make_interval(secs => ${intervalSeconds})

@@ -1,4 +1,4 @@
-import { isPaused, type RawBuilder, sql } from '@sluice/database'
+import { isPaused, prepared, type RawBuilder, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { type Claim, claimImport } from './claim.ts'
 
@@ -70,8 +70,7 @@ async function nextWaiting({ db, settings }: ImportContext, limit: number): Prom
   const rate = sql`case i.content_type when 'text/csv' then ${bytesPerSecond['text/csv']}::float8
     else ${bytesPerSecond['application/gzip']}::float8 end`
   const cost = sql`least(${sliceSeconds}::float8, coalesce(i.stored_size, i.byte_size) / ${rate})`
-  const { rows } = await sql<{ app_id: number; import_id: string }>`
-    /* prepared */
+  const { rows } = await prepared<{ app_id: number; import_id: string }>`
     select i.app_id, i.import_id from imports i left join import_slot_time t on t.app_id = i.app_id
     where ${isWaiting}
     order by ${runsBeside},
@@ -106,8 +105,7 @@ async function withdrawDispatch({ db }: ImportContext, { appId, importId }: Impo
 export async function noteSlotTime({ db, settings }: ImportContext, appId: number, heldMs: number): Promise<void> {
   const sliceSeconds = settings.IMPORT_SLICE / 1000
   const [seconds, most] = [heldMs / 1000, sliceSeconds * maxSlices]
-  await sql`
-    /* prepared */
+  await prepared`
     with lazily as (select set_config('synchronous_commit', 'off', true))
     insert into import_slot_time as t (app_id, seconds, noted_at)
     select ${appId}::integer, least(${seconds}::float8, ${most}::float8), now() from lazily
@@ -135,8 +133,7 @@ export async function lookUpSlotDemand(
   { appId, dryRun }: Claim,
   graceMs: number,
 ): Promise<SlotDemand> {
-  const { rows } = await sql<{ others_wait: boolean; runs_beside: boolean; is_paused: boolean }>`
-    /* prepared */
+  const { rows } = await prepared<{ others_wait: boolean; runs_beside: boolean; is_paused: boolean }>`
     select
       exists (
         select from imports i

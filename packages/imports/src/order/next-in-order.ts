@@ -1,4 +1,4 @@
-import { isDue, sql } from '@sluice/database'
+import { isDue, prepared, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 
 /** Seconds until a dispatched import that no worker has claimed is dispatched again. Its job may be lost. */
@@ -31,14 +31,13 @@ export async function dispatchNextInOrder(
     appId === undefined
       ? sql`import_orders`
       : sql`(select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
-  const { rows } = await sql<{
+  const { rows } = await prepared<{
     app_id: number
     import_id: string
     attempt: number
     dispatched: number
     again: boolean
   }>`
-    /* prepared */
     update imports set dispatched_at = now()
     from (
       select i.app_id, i.import_id, i.dispatched_at is not null as again

@@ -1,4 +1,4 @@
-import { isDue, sql } from '@sluice/database'
+import { isDue, prepared, sql } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import type { ImportContext } from '../context.ts'
 import { type Claim, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from '../order/claim.ts'
@@ -29,8 +29,7 @@ export async function reportCancelled(context: ImportContext): Promise<MailId[]>
 /** Claims the report that has waited longest. The increased attempt shuts out the process that claimed it before. */
 async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
   const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
-  const { rows } = await sql<ClaimRow>`
-    /* prepared */
+  const { rows } = await prepared<ClaimRow>`
     update imports
     set attempt = attempt + 1, tries = tries + 1,
       lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000})

@@ -1,4 +1,4 @@
-import { type CompiledQuery, copyInto, type Database, type RawBuilder, sql } from '@sluice/database'
+import { type CompiledQuery, copyInto, type Database, prepared, type RawBuilder, sql } from '@sluice/database'
 import { mergeIntoExisting } from '../existing-profile.ts'
 import { copyColumns } from './copy-rows.ts'
 import type { ProfileBatch } from './profile-batch.ts'
@@ -50,8 +50,7 @@ function insertProfiles(
   toleratesConflicts: boolean,
 ): CompiledQuery {
   if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
-  return sql`
-    /* prepared */
+  return prepared`
     with written as (
       insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
       select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
@@ -66,8 +65,7 @@ function insertProfiles(
 
 function updateProfiles(tx: Database, appId: number, batch: ProfileBatch, users: readonly number[]): CompiledQuery {
   // `offset 0` keeps the planner from inlining the subquery, so each document is parsed once.
-  return sql`
-    /* prepared */
+  return prepared`
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
     written as (
       update profiles p
@@ -99,8 +97,7 @@ function mergeWithRemovals(
   toInsert: readonly number[],
   toUpdate: readonly number[],
 ): CompiledQuery[] {
-  const insert = sql`
-    /* prepared */
+  const insert = prepared`
     with written as (
       insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
       select ${appId}::integer, g.user_id, g.attributes, nullif(g.row_hash, ${noHash}::uuid), now()
@@ -118,8 +115,7 @@ function mergeWithRemovals(
   `
   const users = [...toInsert, ...toUpdate].sort((one, other) => one - other)
   if (users.length === 0) return []
-  const update = sql`
-    /* prepared */
+  const update = prepared`
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
     written as (
       update profiles p
@@ -163,8 +159,7 @@ function countChangesOfRepeated(
   users: readonly number[],
 ): CompiledQuery {
   const { ids, documents, count } = batch.rowArrays(users)
-  return sql`
-    /* prepared */
+  return prepared`
     with given as materialized (
       select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
         generate_series(1, ${count}::integer) as row

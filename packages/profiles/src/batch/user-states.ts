@@ -1,4 +1,4 @@
-import { type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
+import { type Database, lookUpBySets, prepared, type RawBuilder, sql } from '@sluice/database'
 import { deletedSince, lookUpDeleted } from '../deleted-users.ts'
 import { keepUsers } from '../users-lock.ts'
 import type { ProfileBatch } from './profile-batch.ts'
@@ -100,8 +100,7 @@ export async function lookUpUsers(
 
 /** Looks up whether users were deleted. For a batch without a readable user ID, which needs no other lookup. */
 async function askDeletedSince(tx: Database, appId: number, dataOrder: number): Promise<boolean> {
-  const { rows } = await sql<{ deletions: boolean }>`
-    /* prepared */
+  const { rows } = await prepared<{ deletions: boolean }>`
     select ${deletedSince(appId, dataOrder)} as deletions
   `.execute(tx)
   return rows[0]?.deletions === true
@@ -123,8 +122,7 @@ async function lookUpProfiles(
   dataOrder: number,
   states: Uint8Array,
 ): Promise<{ without: number[]; followDeletion: boolean }> {
-  const { rows } = await sql<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
-    /* prepared */
+  const { rows } = await prepared<{ without: number[] | null; changed: number[] | null; deletions: boolean }>`
     with given as materialized (select ${batch.idArray()}::text[] as user_ids)
     select array_agg(g.number) filter (where p.user_id is null) as without,
       array_agg(g.number) filter (where p.user_id is not null and p.row_hash is distinct from g.row_hash) as changed,
@@ -153,8 +151,7 @@ async function lookUpRegistrations(
   users: readonly number[],
   states: Uint8Array,
 ): Promise<{ followDeletion: boolean }> {
-  const { rows } = await sql<{ missing: number[] | null; deletions: boolean }>`
-    /* prepared */
+  const { rows } = await prepared<{ missing: number[] | null; deletions: boolean }>`
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids)
     select array_agg(g.number) as missing, ${deletedSince(appId, dataOrder)} as deletions
     from (

@@ -4,7 +4,7 @@ import { listenForLinks } from '../../faults/harness/tcp-proxy.ts'
 import { cutText, type Message, MessageReader, messageBytes } from '../../infra/postgres-messages.ts'
 
 /** Statements that neither read nor write a table. They commute with every statement, so they need no decision. */
-const neutral = /^\s*(?:\/\* prepared \*\/\s*)?(?:begin|start transaction|set |select set_config)/i
+const neutral = /^\s*(?:begin|start transaction|set |select set_config)/i
 
 /**
  * A proxy in front of Postgres that lets one statement of an actor proceed at a time.

@@ -32,7 +32,7 @@ test.each([1, 7, 4096])('Postgres: each Sync ends a unit, in pieces of %i bytes'
     message('', Buffer.from('user\0sluice\0\0')),
     ...statement('select 1'),
     sync,
-    ...statement('/* prepared */ update "imports" set x = 12'),
+    ...statement('/* progress */ update "imports" set x = 12'),
     ...statement('commit'),
     sync,
     message('Q', 'delete from mails\0'),

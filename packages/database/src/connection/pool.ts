@@ -1,8 +1,7 @@
 import pg from 'pg'
 import { parseAddress } from './address.ts'
-import { clientClass } from './client.ts'
+import { Client, type ClientOptions } from './client.ts'
 import { hostsOf } from './hosts.ts'
-import { applySettings, type TransactionSettings } from './transaction-settings.ts'
 
 /** A pool of connections. */
 export type Pool = pg.Pool
@@ -26,7 +25,7 @@ interface PoolOptions
     | 'types'
   > {
   /** Settings of Postgres that apply to each transaction and statement. */
-  settings?: TransactionSettings
+  settings?: ClientOptions['settings']
   /** Called when a connection breaks. The query on it, or the next one, fails as well. Defaults to doing nothing. */
   onError?: ((error: Error) => void) | undefined
 }
@@ -38,10 +37,14 @@ interface PoolOptions
 export function openPool(databaseUrl: string, { settings = {}, onError = () => {}, ...options }: PoolOptions): Pool {
   const address = parseAddress(databaseUrl)
   const config = { ...address.config, ...options }
+  const shared = { config, hosts: hostsOf(address), needsWritable: address.needsWritable, settings, onError }
   const pool = new pg.Pool({
     ...config,
-    Client: clientClass({ config, hosts: hostsOf(address), needsWritable: address.needsWritable, onError }),
-    ...(Object.keys(settings).length > 0 && { onConnect: (client) => applySettings(client, settings) }),
+    Client: class extends Client {
+      constructor() {
+        super(shared)
+      }
+    },
   })
   pool.on('error', () => {}) // the connection has called onError
   return pool

@@ -1,5 +1,33 @@
-import type { Generated } from 'kysely'
+import type { ExportState, ValueType } from '@sluice/contract'
+import type { Generated, JSONColumnType } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
+
+export interface UsersTable {
+  app_id: number
+  user_id: string
+  registered_at: Timestamp
+}
+
+/** A user who never had a value has no row. Every row belongs to a registered user. */
+export interface ProfilesTable {
+  app_id: number
+  user_id: string
+  /** Profile values by key: a JSON string, number, or UTC time string, typed by `profile_keys`. */
+  attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
+  updated_at: Timestamp
+  /**
+   * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other
+   * change of `attributes` sets it to null in the same statement.
+   */
+  row_hash: string | null
+}
+
+export interface ProfileKeysTable {
+  app_id: number
+  key: string
+  type: ValueType
+  registered_at: Timestamp
+}
 
 export type DeletionState = 'accepted' | 'started' | 'completed'
 
@@ -62,4 +90,33 @@ export interface RecentlyDeletedUsersTable {
   deleted_at: Timestamp
   /** Data with a lower number was sent before the deletion. */
   data_order: Generated<number>
+}
+
+/** Exports of the profiles of an app (packages/exports). */
+export interface ExportsTable {
+  app_id: number
+  export_id: Generated<string>
+  /** The columns after `user_id`; null for all keys of the app, by name. */
+  keys: string[] | null
+  state: Generated<ExportState>
+  /** How often the export was claimed or restarted. A worker writes only under the current attempt. */
+  attempt: Generated<number>
+  /** Number of claims that count against the limit of attempts. */
+  tries: Generated<number>
+  lease_until: NullableTimestamp
+  retry_at: NullableTimestamp
+  rows: Generated<number>
+  /** Bytes of the file; while the export runs, the bytes so far. */
+  bytes: Generated<number>
+  error: string | null
+  file_secret: string | null
+  file_expires_at: NullableTimestamp
+  files_removed_at: NullableTimestamp
+  /** When the files are removed a second time. Until then, a late write may store a removed file again. */
+  sweep_at: NullableTimestamp
+  /** Drawn from `data_order` before the attempt's snapshot: deletions with a lower number are in the snapshot. */
+  snapshot_order: number | null
+  requested_at: Timestamp
+  started_at: NullableTimestamp
+  finished_at: NullableTimestamp
 }
