@@ -4,7 +4,7 @@ import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
 import { type ExportContext, exportSettings } from '@sluice/exports'
 import {
-  type Claim,
+  type ClaimedImport,
   claimImport,
   type GivenOptions,
   type ImportContext,
@@ -87,7 +87,7 @@ export async function queueFile(
 }
 
 /** Claims an import. Throws if it cannot be claimed. */
-export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<Claim> {
+export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<ClaimedImport> {
   const claimed = await claimImport(context, { appId, importId })
   if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
   return claimed

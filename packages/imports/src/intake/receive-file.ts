@@ -1,6 +1,6 @@
+import type { FileOptions } from '@sluice/batches'
 import type { Database, ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
-import type { ImportOptions } from '../options.ts'
 import {
   discardImport,
   type ExpectedFile,
@@ -33,7 +33,7 @@ export async function receiveFile<Checked>(
   id: ImportId,
   expected: ExpectedFile,
   open: () => Promise<FileBody>,
-  check: (file: StoredFile, options: ImportOptions) => Promise<Checked>,
+  check: (file: StoredFile, options: FileOptions) => Promise<Checked>,
   alsoCommit: (tx: Database, checked: Checked) => Promise<void> | undefined = () => undefined,
 ): Promise<{ checked: Checked } | undefined> {
   const { db, storage } = context

@@ -1,0 +1,5 @@
+export { Batches, openBatches } from './batches.ts'
+export type { Columns, FileOptions } from './columns/columns.ts'
+export { openColumns, reopenColumns } from './columns/open-columns.ts'
+export { ErrorLines } from './errors/error-lines.ts'
+export type { BatchOwner, WrittenBatch } from './owner.ts'

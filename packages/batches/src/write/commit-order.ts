@@ -1,0 +1,191 @@
+import { randomInt } from 'node:crypto'
+import { NothingFound, ranOutOfTime, waitedTooLong } from '@sluice/database'
+import { ProfileBatch } from '../documents/profile-batch.ts'
+import { KeptRows } from '../errors/kept-rows.ts'
+import type { RowHashes } from '../hashes/row-hashes.ts'
+import { partBatch, type RowBatch } from '../rows/cut.ts'
+import { type BatchMemory, countSpellings, type PreparedBatch, prepareBatch, settleTypes } from '../rows/prepare.ts'
+import type { BatchSize } from './batch-size.ts'
+import { type BatchContext, type BatchPlace, type Committed, commitBatch, maxBatchesInFlight } from './commit.ts'
+import { ProfileExpectation } from './profile-expectation.ts'
+import { TypesChanged } from './register-keys.ts'
+
+/** A batch that was sent to the database. */
+interface BatchInFlight {
+  batch: PreparedBatch
+  /**
+   * Resolves when the transaction holds the lock for which the following batch waits. Replaced if the batch aborts and
+   * waits for the preceding batch. Otherwise the following batch would find the lock free and abort as well, and so on
+   * to the end of the file.
+   */
+  locked: PromiseWithResolvers<void>
+  committed: Promise<void>
+  isCommitted: boolean
+}
+
+/** Where the batches continue in the file. */
+export interface FilePlace {
+  /** Byte offset of the first row to write in the uncompressed file. */
+  position: number
+  /** Rows of the file that precede it. */
+  precedingRows: number
+  /** The types that the owner has recorded; undefined if it has recorded no batch of the file. */
+  recordedTypes: PreparedBatch['types'] | undefined
+}
+
+/**
+ * Commits the batches of a file in its order.
+ *
+ * A few batches may be in flight at the same moment, each on its own connection: while one writes, the following ones
+ * look up and check. They write one after the other. Batches that share a user, or may register keys, are never in
+ * flight together. The outcome is therefore as if each batch had started after the preceding one.
+ */
+export class CommitOrder {
+  readonly #context: BatchContext
+  readonly #rowHashes: RowHashes
+  readonly #size: BatchSize
+  /** In file order. */
+  readonly #inFlight: BatchInFlight[] = []
+  /** Memory of committed batches. Later batches reuse it. */
+  readonly #freeMemory: BatchMemory[] = []
+  readonly #expectation = new ProfileExpectation()
+  /** Number of batches, and of rows in the file, at the end of the last batch that was sent. */
+  #batches = 0
+  #rows: number
+  /** Types after the last batch that was sent; undefined if none was sent or recorded yet. */
+  #types: PreparedBatch['types'] | undefined
+  #lastCommitAt = 0
+
+  /** Changes the columns of the context, and notes in `size` how long transactions take. */
+  constructor(context: Omit<BatchContext, 'lockSpace'> & FilePlace, rowHashes: RowHashes, size: BatchSize) {
+    const { db, owner, columns, keyLimit, precedingRows, recordedTypes } = context
+    this.#context = { db, owner, columns, keyLimit, lockSpace: randomInt(-(2 ** 31), 2 ** 31) }
+    this.#rowHashes = rowHashes
+    this.#size = size
+    this.#rows = precedingRows
+    this.#types = recordedTypes
+  }
+
+  /**
+   * Sends a batch, in parts if it is larger than a transaction may be. Throws the error of the first batch that failed.
+   */
+  async add(rows: RowBatch): Promise<void> {
+    settleTypes(rows, this.#context.columns)
+    for (const part of partBatch(rows, () => this.#size.rows)) await this.#addPart(part)
+  }
+
+  /**
+   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys,
+   * waits for its commit as well.
+   */
+  async #addPart(rows: RowBatch): Promise<void> {
+    const { columns } = this.#context
+    countSpellings(rows, columns)
+    const batch = await prepareBatch(rows, columns, this.#rowHashes, this.#freeMemory.pop() ?? this.#newMemory())
+    const isAlone = batch.mayRegister
+    const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
+    while (this.#inFlight.length > maxOthers || this.#sharesUsersInFlight(batch)) await this.#firstCommitted()
+    this.#send(batch)
+    if (isAlone) await this.#firstCommitted()
+  }
+
+  /** Waits until no batch is in flight. Throws the error of the first batch that failed. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#inFlight.map(({ committed }) => committed))
+    while (this.#inFlight.length > 0) await this.#firstCommitted()
+  }
+
+  async #firstCommitted(): Promise<void> {
+    await this.#inFlight[0]?.committed
+    const first = this.#inFlight.shift()
+    if (first === undefined) return
+    const { profileBatch, keptRows } = first.batch
+    profileBatch.clear()
+    this.#freeMemory.push({ profileBatch, keptRows })
+  }
+
+  #newMemory(): BatchMemory {
+    return { profileBatch: new ProfileBatch(), keptRows: new KeptRows(this.#context.columns.names) }
+  }
+
+  #sharesUsersInFlight({ profileBatch }: PreparedBatch): boolean {
+    return this.#inFlight.some(({ batch }) => profileBatch.sharesUsersWith(batch.profileBatch))
+  }
+
+  #send(batch: PreparedBatch): void {
+    const preceding = this.#inFlight.at(-1)
+    const entry: BatchInFlight = {
+      batch,
+      isCommitted: false,
+      locked: Promise.withResolvers<void>(),
+      committed: Promise.resolve(),
+    }
+    const place = this.#nextPlace(batch, () => entry.locked.resolve())
+    const sentAt = performance.now()
+    entry.committed = this.#commit(entry, place, preceding).then(async ({ written, profiles }) => {
+      await preceding?.committed // Postgres commits in order, but its answers may arrive in another order.
+      entry.isCommitted = true
+      const now = performance.now()
+      this.#size.committed(now - Math.max(sentAt, this.#lastCommitAt))
+      this.#lastCommitAt = now
+      // Only a batch that was in flight alone can have other types now. So no later batch was sent with the old types.
+      if (written.types !== batch.types) this.#types = written.types
+      this.#expectation.note(profiles)
+      this.#context.owner.onCommit(written, now - sentAt)
+    })
+    entry.committed.catch(() => {}) // `#firstCommitted` throws the error.
+    this.#inFlight.push(entry)
+  }
+
+  #nextPlace(batch: PreparedBatch, onLocked: () => void): Omit<BatchPlace, 'followsBatchInFlight'> {
+    const place = {
+      number: this.#batches++,
+      precedingRows: this.#rows,
+      precedingTypes: this.#types,
+      expectation: this.#expectation.next(),
+      onLocked,
+    }
+    this.#rows += batch.rows
+    this.#types = batch.types
+    return place
+  }
+
+  /** Commits a batch. Its types may have changed since it was sent. */
+  async #commit(
+    entry: BatchInFlight,
+    place: Omit<BatchPlace, 'followsBatchInFlight'>,
+    preceding: BatchInFlight | undefined,
+    batch = entry.batch,
+  ): Promise<Committed> {
+    // Opening a connection may take longer than a whole batch on an open one. Without this wait, this batch might look
+    // for the lock of the preceding one before that transaction has acquired it.
+    if (preceding !== undefined) await Promise.race([preceding.locked.promise, preceding.committed.catch(() => {})])
+    const followsBatchInFlight = preceding?.isCommitted === false
+    try {
+      const committed = await commitBatch(this.#context, batch, { ...place, followsBatchInFlight })
+      for (const column of committed.registered) this.#context.columns.register(column, column.type)
+      return committed
+    } catch (error) {
+      if (error instanceof TypesChanged)
+        return await this.#commit(entry, place, preceding, await this.#retype(batch, error))
+      // The owner need not have lost the rows: the preceding batch may have aborted because of a conflict, so that this
+      // batch found nothing to follow. Or it has spent its time waiting. It is then sent again after that batch.
+      const mayBeRepeated = error instanceof NothingFound || ranOutOfTime(error) || waitedTooLong(error)
+      if (!mayBeRepeated || !followsBatchInFlight) {
+        this.#size.failed(batch.rows)
+        throw error
+      }
+      entry.locked = Promise.withResolvers()
+      await preceding?.committed
+      return await this.#commit(entry, place, undefined, batch)
+    }
+  }
+
+  /** Prepares a batch again with the types that are registered, because the hashes of its rows depend on the types. */
+  async #retype(batch: PreparedBatch, { registered }: TypesChanged): Promise<PreparedBatch> {
+    const { columns } = this.#context
+    for (const [column, type] of registered) columns.register(column, type)
+    batch.profileBatch.clear()
+    return await prepareBatch(batch, columns, this.#rowHashes, batch)
+  }
+}

@@ -1,0 +1,43 @@
+import { type Database, sql } from '@sluice/database'
+import type { Columns } from '../columns/columns.ts'
+
+/** Number of batches beside which nobody may wait before batches are joined: at the beginning, and after a wait. */
+const [firstQuietBatches, quietBatches] = [16, 2_000]
+
+/**
+ * Decides whether batches may be joined to larger transactions. A profile update of a user waits for the transaction
+ * that writes the user, for up to a tenth of a second. So batches are joined only if nobody has waited for a while.
+ */
+export class LargeBatches {
+  readonly #db: Database
+  readonly #columns: Columns
+  /** Number of batches until batches are joined, if nobody waits until then. */
+  #left = firstQuietBatches
+
+  constructor(db: Database, columns: Columns) {
+    this.#db = db
+    this.#columns = columns
+  }
+
+  /**
+   * Looks whether somebody waits, once for each transaction. Returns whether the next batches may be joined. Types are
+   * settled batch by batch, and keys are registered by a batch alone, so joining must wait for both.
+   */
+  async mayJoin(): Promise<boolean> {
+    this.#left = (await someoneWaits(this.#db)) ? quietBatches : this.#left - 1
+    const { untyped, unregistered } = this.#columns
+    return this.#left < 0 && untyped.length === 0 && unregistered.length === 0
+  }
+}
+
+/** Whether a transaction of this database waits for a row that another one has written. */
+async function someoneWaits(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ waits: boolean }>`
+    /* prepared */
+    select exists (
+      select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'transactionid' and not l.granted and a.datname = current_database()
+    ) as waits
+  `.execute(db)
+  return rows[0]?.waits === true
+}
