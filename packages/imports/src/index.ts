@@ -1,7 +1,6 @@
 export { findColumnMapping, forgetColumnMapping, type KeptMapping, keepColumnMapping } from './column-mappings.ts'
 export {
   type BatchObserver,
-  type CommittedBatch,
   type ImportContext,
   type ImportId,
   importSettings,

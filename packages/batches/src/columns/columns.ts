@@ -12,30 +12,47 @@ export interface FileOptions {
   clearMarker: string | null
 }
 
-/** A column whose values go into profiles. */
+/** How far a file has come, as its owner recorded it with the last batch. */
+export interface FileProgress {
+  /** Columns of the header; null until the first batch is committed. */
+  columns: string[] | null
+  /** Types of the columns, by key, as far as they were registered, declared or inferred. */
+  types: Readonly<Record<string, ValueType>>
+  warnings: readonly ImportWarning[]
+  /** As in `Columns`, up to the position. */
+  spellingCounts: readonly (readonly number[])[]
+  /** Keys that committed batches of a dry run would have registered. */
+  previewedKeys: readonly string[]
+  /** Byte offset in the uncompressed file, after the last committed row. */
+  position: number
+  /** End of the batch that was last cut. Beyond `position` if only a part of the batch is committed. */
+  batchEnd: number | null
+  /** Maximum number of rows of a transaction, because larger ones failed; null if none did. */
+  batchRows: number | null
+  /** Rows up to the position. */
+  rowsTotal: number
+}
+
+/** A column whose values go into profiles. Only {@link Columns} changes it. */
 export interface ProfileColumn {
   /** Index of the column's cell in a row. */
   readonly index: number
   readonly key: string
   /** Registered, declared or inferred type; undefined until a row has a value. */
-  readonly type: ValueType | undefined
+  type: ValueType | undefined
   /** The app has registered the key, with the type in `type`. */
-  readonly registered: boolean
+  registered: boolean
   /** The type that the sender declared. */
   readonly declared: ValueType | undefined
 }
 
 /** What is known of the columns before rows are read. Absent values mean none. */
-export interface KnownColumns {
-  /** Types by key that were inferred for earlier batches. */
-  settled?: Readonly<Record<string, ValueType>>
+interface KnownColumns {
+  options?: FileOptions
   /** The app's keys with their types, which take precedence. */
   registered?: ReadonlyMap<string, ValueType>
-  /** Warnings about the settled types. */
-  warnings?: readonly ImportWarning[]
-  /** As in {@link Columns}, for the rows before the position. */
-  spellingCounts?: readonly (readonly number[])[]
-  options?: Pick<FileOptions, 'profileTypes' | 'clearMarker'>
+  /** What earlier batches found. */
+  committed?: Pick<FileProgress, 'types' | 'warnings' | 'spellingCounts'>
 }
 
 /**
@@ -55,8 +72,6 @@ export class Columns {
   readonly userIdIndex: number
   /** In file order. */
   readonly profiles: readonly ProfileColumn[]
-  /** The same columns, by index. */
-  readonly #byIndex: ReadonlyMap<number, MutableColumn>
   /** A cell with these bytes removes the key from the user's profile; undefined if none does. */
   readonly #clearMarker: Buffer | undefined
   /**
@@ -72,22 +87,21 @@ export class Columns {
 
   /** Accepts the header's names. */
   constructor(names: readonly string[], known: KnownColumns = {}) {
-    const { settled = {}, registered, warnings = [], spellingCounts = [], options } = known
+    const { options, registered, committed } = known
+    const { types: settled = {}, warnings = [], spellingCounts = [] } = committed ?? {}
     this.names = names
     this.userIdIndex = names.indexOf(userIdColumn)
     this.#clearMarker = options?.clearMarker == null ? undefined : Buffer.from(options.clearMarker)
     this.#warnings = Map.groupBy(warnings, ({ key }) => key)
     const declared = options?.profileTypes ?? {}
-    const profiles = names.flatMap((key, index): MutableColumn[] => {
+    this.profiles = names.flatMap((key, index) => {
       if (key === userIdColumn || key === serviceErrorsColumn) return []
       const [ofSender, ofRows] = [ownValue(declared, key), ownValue(settled, key)]
       const type = registered?.get(key) ?? ofSender ?? ofRows
       return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender }]
     })
-    this.profiles = profiles
-    this.#byIndex = new Map(profiles.map((column) => [column.index, column]))
-    for (const [index = -1, ...counts] of spellingCounts) {
-      const column = this.#byIndex.get(index)
+    for (const [index, ...counts] of spellingCounts) {
+      const column = this.profiles.find((column) => column.index === index)
       if (column === undefined) continue
       const found = this.#warnings.get(column.key) ?? []
       this.#warnings.delete(column.key)
@@ -167,7 +181,8 @@ export class Columns {
 
   /** Sets the inferred type of a column of this file, with warnings about it. */
   settle(column: ProfileColumn, type: ValueType, warnings: readonly InferenceWarning[]): void {
-    const { key } = this.#set(column, type, column.registered)
+    column.type = type
+    const { key } = column
     // A datetime column has no warnings.
     if (type !== 'datetime' && warnings.length > 0)
       this.#warnings.set(
@@ -181,7 +196,8 @@ export class Columns {
   /** Notes that the app has registered the key of a column, with this type. */
   register(column: ProfileColumn, type: ValueType | undefined): void {
     const typesChanged = column.type !== type
-    this.#set(column, type, true)
+    column.type = type
+    column.registered = true
     // The type is no longer the inferred one.
     if (typesChanged) {
       this.#warnings.delete(column.key)
@@ -189,14 +205,6 @@ export class Columns {
     }
     if (typesChanged || this.#derived === undefined) this.#derived = undefined
     else this.#derived.unregistered = this.#derived.unregistered.filter((other) => other !== column)
-  }
-
-  #set({ index }: ProfileColumn, type: ValueType | undefined, registered: boolean): MutableColumn {
-    const column = this.#byIndex.get(index)
-    if (column === undefined) throw new Error(`column ${index} is no profile column`)
-    column.type = type
-    column.registered = registered
-    return column
   }
 
   #derive(): Derived {
@@ -210,9 +218,6 @@ export class Columns {
     return this.#derived
   }
 }
-
-/** A column as only {@link Columns} may change it. */
-type MutableColumn = { -readonly [Member in keyof ProfileColumn]: ProfileColumn[Member] }
 
 /** Returns the value of an object's own member; undefined for an inherited one such as `constructor`. */
 function ownValue<Value>(object: Readonly<Record<string, Value>>, key: string): Value | undefined {

@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ValueType } from '@sluice/contract'
 import { firstBytes, type RowBlock, readHeader, readRows } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { type KeyRegistry, keyRegistry, registeredKeys, requireRoom } from '@sluice/profiles'
 import { checkColumns, checkDeclaredTypes } from './check-columns.ts'
-import { Columns, type FileOptions, type KnownColumns } from './columns.ts'
+import { Columns, type FileOptions, type FileProgress } from './columns.ts'
 import { SampledColumns } from './sampled-columns.ts'
 
 /**
@@ -20,9 +19,9 @@ const roundBytes = 64 * 2 ** 10
 export interface OpenedFile {
   db: Database
   appId: number
+  options: FileOptions
   /** Returns the uncompressed bytes of the file from an offset on. */
   from: (position: number) => AsyncIterable<Buffer>
-  options: FileOptions
   /** Number of rows that inference reads. */
   inferenceRows: number
   /** Number of keys that an app without a limit of its own may have. */
@@ -30,22 +29,45 @@ export interface OpenedFile {
 }
 
 /**
- * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few
- * bytes at a time, because the process may have requests to answer.
+ * Returns the columns of a file, and the byte offset of the first row that is not committed.
  *
- * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, by its
- * form or by the options. Throws `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
+ * If no batch is committed, reads the beginning of the file: the header, and the types of the columns. Reads a few bytes
+ * at a time, because the process may have requests to answer.
+ *
+ * Throws `FileError` if the header is refused, by its form or by the options, or if a declared key is registered with
+ * another type. Throws `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.
  */
-export async function openColumns(file: OpenedFile): Promise<{ columns: Columns; position: number }> {
-  const { options } = file
-  const registry = await keyRegistry(file.db, file.appId, file.keyLimit)
+export async function openColumns(
+  file: OpenedFile,
+  committed?: FileProgress,
+): Promise<{ columns: Columns; position: number }> {
+  const { db, appId, options, keyLimit } = file
+  if (committed?.columns)
+    return { columns: await reopen(file, committed, committed.columns), position: committed.position }
+  const registry = await keyRegistry(db, appId, keyLimit)
   await yieldToEventLoop()
   const { columns: names, end: position } = await readHeader(file.from(0))
   await yieldToEventLoop()
-  const columns = new Columns(names, { registered: registry.types, options })
+  const columns = new Columns(names, { options, registered: registry.types })
   checkColumns(columns, options)
   await inferTypes(file, columns, position, registry)
   return { columns, position }
+}
+
+/** Returns the columns as the last batch left them. */
+async function reopen(
+  { db, appId, options }: OpenedFile,
+  committed: FileProgress,
+  names: readonly string[],
+): Promise<Columns> {
+  // Keys that batches of a dry run would have registered count as registered, with the types that these batches
+  // settled. Had the batches registered the keys, no other request could have registered them with other types.
+  const keys = new Set(committed.previewedKeys)
+  const previewed = Object.entries(committed.types).filter(([key]) => keys.has(key))
+  const registered = new Map([...(await registeredKeys(db, appId)), ...previewed])
+  const columns = new Columns(names, { options, registered, committed })
+  checkDeclaredTypes(columns)
+  return columns
 }
 
 /** Infers the types of the keys that are not registered, from the first data rows (design.md §3, Inference). */
@@ -95,46 +117,4 @@ let lastRound: Promise<unknown> = Promise.resolve()
 export function yieldToEventLoop(): Promise<unknown> {
   lastRound = lastRound.then(() => setImmediate())
   return lastRound
-}
-
-/** What was recorded of a file's columns with the batches so far. */
-export interface RecordedColumns extends Required<Pick<KnownColumns, 'warnings' | 'spellingCounts'>> {
-  names: readonly string[]
-  types: NonNullable<KnownColumns['settled']>
-  /** Keys that the batches of a dry run would have registered. */
-  previewedKeys: readonly string[]
-}
-
-/**
- * Returns the columns of a file of which batches are committed. Throws `FileError` if a declared key is registered with
- * another type.
- */
-export async function reopenColumns(
-  db: Database,
-  appId: number,
-  { names, types, warnings, spellingCounts, previewedKeys }: RecordedColumns,
-  options: FileOptions,
-): Promise<Columns> {
-  const registered = withPreviewed(await registeredKeys(db, appId), previewedKeys, types)
-  const columns = new Columns(names, { settled: types, registered, warnings, spellingCounts, options })
-  checkDeclaredTypes(columns)
-  return columns
-}
-
-/**
- * Adds the keys that committed batches of a dry run would have registered to the registered keys.
- *
- * The types that these batches settled take precedence. Had the batches registered the keys, no other request could
- * have registered them with other types.
- */
-function withPreviewed(
-  registered: ReadonlyMap<string, ValueType>,
-  previewedKeys: readonly string[],
-  settled: Readonly<Record<string, ValueType>>,
-): Map<string, ValueType> {
-  const previewedTypes = previewedKeys.flatMap((key) => {
-    const type = Object.hasOwn(settled, key) ? settled[key] : undefined
-    return type === undefined ? [] : [[key, type] as const]
-  })
-  return new Map([...registered, ...previewedTypes])
 }

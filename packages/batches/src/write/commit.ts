@@ -1,23 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ValueType } from '@sluice/contract'
-import {
-  type CompiledQuery,
-  type Database,
-  mustFind,
-  type RawBuilder,
-  retryConflicts,
-  sql,
-  writeTogether,
-} from '@sluice/database'
-import type { ProfileColumn } from '../columns/columns.ts'
-import { keepInvalidRows } from '../errors/invalid-rows.ts'
-import type { WrittenBatch } from '../owner.ts'
+import { type CompiledQuery, mustFind, type RawBuilder, retryConflicts, sql, writeTogether } from '@sluice/database'
+import type { BatchContext, WrittenBatch } from '../context.ts'
 import { checkRows } from '../rows/check.ts'
+import { keepInvalidRows } from '../rows/invalid-rows.ts'
 import type { PreparedBatch } from '../rows/prepare.ts'
 import { beforeLookup, lookUpUsers } from './look-up-users.ts'
 import { mergeProfiles, rowsChanged } from './merge.ts'
 import { type Expectation, type ProfilesFound, planOf, profilesFound } from './profile-expectation.ts'
-import { type KeysContext, registerUsedKeys } from './register-keys.ts'
+import { registerUsedKeys } from './register-keys.ts'
 
 /**
  * Maximum number of transactions of one import at the same time. With a single one, Postgres would be idle while this
@@ -27,13 +18,6 @@ export const maxBatchesInFlight = 3
 
 /** Lock numbers of a file: each batch holds its own lock and waits for the lock of the preceding batch. */
 const locks = maxBatchesInFlight + 1
-
-/** What the batches of a file share. */
-export interface BatchContext extends KeysContext {
-  db: Database
-  /** First of the two integers that identify their locks. It is random, so that no two files block each other. */
-  lockSpace: number
-}
 
 /** The place of a batch among the batches of its file. */
 export interface BatchPlace {
@@ -60,8 +44,6 @@ export interface BatchPlace {
 export interface Committed {
   written: WrittenBatch
   profiles: ProfilesFound
-  /** Columns whose keys the batch registered, with their types. */
-  registered: readonly ProfileColumn[]
 }
 
 /**
@@ -82,8 +64,8 @@ async function writeBatch(
   place: BatchPlace,
   isRetry: boolean,
 ): Promise<Committed> {
-  const { db, owner, columns } = context
-  const { appId, dataOrder, dryRun } = owner
+  const { db, columns, progress } = context
+  const { appId, dataOrder, dryRun } = context.owner
   const { profileBatch, keptRows } = batch
   const plan = planOf(place.expectation, isRetry)
   // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
@@ -106,7 +88,7 @@ async function writeBatch(
       ...batch,
       ...failed,
       hasNewTypes: batch.types !== place.precedingTypes && !isDeepStrictEqual(batch.types, place.precedingTypes),
-      newKeys: registered.map(({ key }) => key),
+      registered,
       rowsChanged: dryRun ? sql<number>`0` : rowsChanged(merge),
     }
     const writes = [
@@ -115,10 +97,10 @@ async function writeBatch(
       ...(dryRun ? [] : mergeProfiles(tx, merge)),
       // The owner's statements come last, because they lock its row. Otherwise others would wait for the row while
       // megabytes of rows arrive.
-      ...owner.progressTo(written),
+      ...progress.record(written),
     ]
     const profiles = profilesFound(place.expectation, isRetry, states.hasProfiles)
-    return { writes, result: { written, profiles, registered } }
+    return { writes, result: { written, profiles } }
   })
 }
 
@@ -138,5 +120,5 @@ function lockOf({ lockSpace }: BatchContext, number: number): RawBuilder<unknown
  */
 function afterPrecedingBatch(context: BatchContext, { start }: PreparedBatch, { number }: BatchPlace): CompiledQuery[] {
   const wait = sql`/* prepared */ select ${lockOf(context, number - 1)}`
-  return [wait.compile(context.db), mustFind(context.owner.isAt(start))]
+  return [wait.compile(context.db), mustFind(context.progress.isAt(start))]
 }

@@ -5,28 +5,19 @@ import type { Columns } from '../columns/columns.ts'
 const [firstQuietBatches, quietBatches] = [16, 2_000]
 
 /**
- * Decides whether batches may be joined to larger transactions. A profile update of a user waits for the transaction
- * that writes the user, for up to a tenth of a second. So batches are joined only if nobody has waited for a while.
+ * Returns a function that decides whether the next batches may be joined to a larger transaction. It must be called once
+ * for each transaction, and looks whether somebody waits.
+ *
+ * A profile update of a user waits for the transaction that writes the user, for up to a tenth of a second. So batches
+ * are joined only if nobody has waited for a while. Types are settled batch by batch, and keys are registered by a batch
+ * alone, so joining must wait for both.
  */
-export class LargeBatches {
-  readonly #db: Database
-  readonly #columns: Columns
-  /** Number of batches until batches are joined, if nobody waits until then. */
-  #left = firstQuietBatches
-
-  constructor(db: Database, columns: Columns) {
-    this.#db = db
-    this.#columns = columns
-  }
-
-  /**
-   * Looks whether somebody waits, once for each transaction. Returns whether the next batches may be joined. Types are
-   * settled batch by batch, and keys are registered by a batch alone, so joining must wait for both.
-   */
-  async mayJoin(): Promise<boolean> {
-    this.#left = (await someoneWaits(this.#db)) ? quietBatches : this.#left - 1
-    const { untyped, unregistered } = this.#columns
-    return this.#left < 0 && untyped.length === 0 && unregistered.length === 0
+export function joinWhileNobodyWaits(db: Database, columns: Columns): () => Promise<boolean> {
+  // Number of batches until batches are joined, if nobody waits until then.
+  let left = firstQuietBatches
+  return async () => {
+    left = (await someoneWaits(db)) ? quietBatches : left - 1
+    return left < 0 && columns.untyped.length === 0 && columns.unregistered.length === 0
   }
 }
 

@@ -1,60 +1,7 @@
 import { type Database, lookUpBySets, type RawBuilder, sql } from '@sluice/database'
 import { deletedSince, keepUsers, recentlyDeletedHash } from '@sluice/profiles'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
-
-/** What is known of a user, as a byte. */
-const unregistered = 0
-const withoutProfile = 1
-const outdated = 2
-const upToDate = 3
-const deleted = 4
-
-/** What the lookup found about a batch's users, by their numbers in the batch. */
-export class UserStates {
-  /** Users of the app, in this batch or not, were deleted after the rows were sent. */
-  readonly followDeletion: boolean
-  readonly #states: Uint8Array
-
-  constructor(states: Uint8Array, followDeletion: boolean) {
-    this.#states = states
-    this.followDeletion = followDeletion
-  }
-
-  /** The lookup found a profile of at least one user. */
-  get hasProfiles(): boolean {
-    return this.#states.includes(outdated) || this.#states.includes(upToDate)
-  }
-
-  isRegistered(user: number): boolean {
-    return this.#states[user] !== unregistered
-  }
-
-  /**
-   * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
-   * was deleted after the row was sent. The row then counts as applied before the deletion.
-   */
-  isSettled(user: number): boolean {
-    return this.#states[user] === upToDate || this.#states[user] === deleted
-  }
-
-  /** Returns the registered users that have new values and no profile yet. */
-  toInsert(batch: ProfileBatch): number[] {
-    return this.#withDocument(batch, withoutProfile)
-  }
-
-  /** Returns the users with new values that their profiles may not hold yet. */
-  toUpdate(batch: ProfileBatch): number[] {
-    return this.#withDocument(batch, outdated)
-  }
-
-  #withDocument(batch: ProfileBatch, state: number): number[] {
-    const users: number[] = []
-    for (let user = 0; user < batch.size; user++) {
-      if (this.#states[user] === state && batch.hasDocument(user)) users.push(user)
-    }
-    return users
-  }
-}
+import { deleted, outdated, UserStates, unregistered, upToDate, withoutProfile } from '../documents/user-states.ts'
 
 /**
  * Returns an expression that a transaction selects before it looks up the users of a batch. It keeps the app's users
@@ -85,12 +32,12 @@ export async function lookUpUsers(
   users: UsersOfBatch,
   { assumesNone }: { assumesNone: boolean },
 ): Promise<UserStates> {
-  const { batch, appId, dataOrder } = users
-  const states = new Uint8Array(batch.size).fill(upToDate)
-  if (batch.size === 0) return new UserStates(states, await askDeletedSince(tx, appId, dataOrder))
-  const { without, changed, deletions } = assumesNone
-    ? { without: [...states.keys()], changed: [], deletions: false }
-    : await lookUpProfiles(tx, users)
+  const states = new Uint8Array(users.batch.size).fill(upToDate)
+  // A batch without a readable user ID is looked up as well, because only the lookup tells of deletions.
+  const { without, changed, deletions } =
+    assumesNone && states.length > 0
+      ? { without: [...states.keys()], changed: [], deletions: false }
+      : await lookUpProfiles(tx, users)
   for (const user of changed) states[user] = outdated
   for (const user of without) states[user] = withoutProfile
   let followDeletion = deletions
@@ -102,15 +49,6 @@ export async function lookUpUsers(
   }
   if (followDeletion) for (const user of await lookUpDeleted(tx, users)) states[user] = deleted
   return new UserStates(states, followDeletion)
-}
-
-/** Looks up whether users were deleted. For a batch without a readable user ID, which needs no other lookup. */
-async function askDeletedSince(tx: Database, appId: number, dataOrder: number): Promise<boolean> {
-  const { rows } = await sql<{ deletions: boolean }>`
-    /* prepared */
-    select ${deletedSince(appId, dataOrder)} as deletions
-  `.execute(tx)
-  return rows[0]?.deletions === true
 }
 
 /**

@@ -2,7 +2,7 @@ import { type CompiledQuery, copyInto, type Database, type RawBuilder, sql } fro
 import { mergeIntoExisting } from '@sluice/profiles'
 import { copyColumns } from '../documents/copy-rows.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
-import type { UserStates } from './look-up-users.ts'
+import type { UserStates } from '../documents/user-states.ts'
 
 /** Stands for a missing hash in an array. It is never stored, so it never makes a profile look up to date. */
 const noHash = '00000000-0000-0000-0000-000000000000'

@@ -2,8 +2,8 @@ import type { ValueType } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { keyRegistry, registerKeys, requireRoom } from '@sluice/profiles'
 import { otherTypes } from '../columns/check-columns.ts'
-import type { Columns, ProfileColumn } from '../columns/columns.ts'
-import type { BatchOwner } from '../owner.ts'
+import type { ProfileColumn } from '../columns/columns.ts'
+import type { BatchContext } from '../context.ts'
 
 /**
  * Another transaction has registered keys of this batch with other types. The rows must be checked again with these
@@ -20,14 +20,6 @@ export class TypesChanged extends Error {
   }
 }
 
-/** What registering the keys of a batch needs. */
-export interface KeysContext {
-  owner: BatchOwner
-  columns: Columns
-  /** Number of keys that an app without a limit of its own may have. */
-  keyLimit: number
-}
-
 /**
  * Registers the keys for which valid rows of registered users have values. A file of which nothing is applied therefore
  * registers nothing.
@@ -37,7 +29,7 @@ export interface KeysContext {
  */
 export async function registerUsedKeys(
   tx: Database,
-  context: KeysContext,
+  context: BatchContext,
   used: ReadonlySet<ProfileColumn>,
 ): Promise<readonly ProfileColumn[]> {
   const columns = [...used]
@@ -68,7 +60,7 @@ export async function registerUsedKeys(
  */
 async function previewKeys(
   tx: Database,
-  { owner, columns, keyLimit }: KeysContext,
+  { owner, columns, keyLimit }: BatchContext,
   wanted: ReadonlyMap<string, ValueType>,
 ): Promise<Map<string, ValueType>> {
   const { types: registered, limit } = await keyRegistry(tx, owner.appId, keyLimit)

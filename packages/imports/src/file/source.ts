@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { type Columns, type FileOptions, openColumns } from '@sluice/batches'
+import { type Columns, type FileOptions, type FileProgress, openColumns } from '@sluice/batches'
 import { decompress } from '@sluice/csv'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import type { FileContext, StoredFile } from '../context.ts'
@@ -18,20 +18,12 @@ export class ImportFile {
     this.#etag = file.etag
   }
 
-  /**
-   * Reads the header, and the types of the columns from the first rows. Returns the columns and the offset of the first
-   * row. Throws as `openColumns` and {@link from}.
-   */
-  async open(options: FileOptions): Promise<{ columns: Columns; position: number }> {
+  /** Returns the columns, and the offset of the first row that is not committed. Throws as `openColumns`. */
+  async open(options: FileOptions, committed?: FileProgress): Promise<{ columns: Columns; position: number }> {
     const { db, settings } = this.#context
-    return await openColumns({
-      db,
-      appId: this.#file.appId,
-      from: (position) => this.from(position),
-      options,
-      inferenceRows: settings.INFERENCE_ROWS,
-      keyLimit: settings.PROFILE_KEY_LIMIT,
-    })
+    const { INFERENCE_ROWS: inferenceRows, PROFILE_KEY_LIMIT: keyLimit } = settings
+    const from = (position: number) => this.from(position)
+    return await openColumns({ db, appId: this.#file.appId, options, from, inferenceRows, keyLimit }, committed)
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { FileOptions } from '@sluice/batches'
+import type { FileOptions, FileProgress } from '@sluice/batches'
 import type { ImportWarning, ValueType } from '@sluice/contract'
 import { type ImportContentType, isPaused, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
@@ -36,23 +36,7 @@ export interface ClaimedFile extends StoredFile {
 }
 
 /** How far an import has come. Committed with each batch. */
-export interface Progress {
-  /** Columns of the header; null until the first batch is committed. */
-  columns: string[] | null
-  /** Types of the columns, by key, as far as they were registered, declared or inferred. */
-  types: Readonly<Record<string, ValueType>>
-  warnings: readonly ImportWarning[]
-  /** As in `Columns`, up to the position. */
-  spellingCounts: readonly (readonly number[])[]
-  /** Keys that committed batches of a dry run would have registered. */
-  previewedKeys: string[]
-  /** Byte offset in the uncompressed file, after the last committed row. */
-  position: number
-  /** End of the batch that was last cut. Beyond `position` if only a part of the batch is committed. */
-  batchEnd: number | null
-  /** Maximum number of rows of a transaction, because larger ones failed; null if none did. */
-  batchRows: number | null
-  rowsTotal: number
+export interface Progress extends FileProgress {
   rowsApplied: number
   rowsFailed: number
 }

@@ -29,7 +29,7 @@ export function errorRoomBytes(settings: Settings<'ERROR_FILE_LIMIT'>, columns: 
 export const allRows = 1
 
 /** What making the error file needs of an import that ends. */
-type EndedRun = Pick<Run, 'context' | 'claim' | 'progress'>
+export type EndedRun = Pick<Run, 'context' | 'claim' | 'progress'>
 
 /**
  * Makes the error file from the chunks that were committed with the batches, and stores it.

@@ -5,25 +5,20 @@ import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, claimed, type Removals, removalColumns, renewLease } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
-import type { Run } from '../run/run.ts'
 import { nextState } from '../states.ts'
-import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
+import { removeChunks } from './drop-error-rows.ts'
+import { allRows, type EndedRun, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 import { enqueueImportEvent } from './import-event.ts'
 
 /** The end of an import. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
 
-/** An import that ends. */
-type EndingRun = Pick<Run, 'context' | 'claim' | 'progress'>
-
 /** An import that ends, and its error file. */
-interface Ending extends EndingRun {
+interface Ending extends EndedRun, StoredErrorFile {
   end: End
-  /** Undefined if the file could not be stored. */
-  stored: StoredErrorFile | undefined
-  /** Number of the first invalid row that no error file holds; undefined if there is none. */
-  endsBeforeRow: number | undefined
+  /** Storage refused the error file. */
+  isRefused: boolean
   /** The secret part of the link to the file; null without a file. */
   secret: string | null
   /** Removals before the file was stored. */
@@ -43,7 +38,7 @@ interface Ending extends EndingRun {
  * storage.
  */
 export async function finish(
-  run: EndingRun,
+  run: EndedRun,
   end: End,
   { withoutErrorFile = false }: { withoutErrorFile?: boolean } = {},
 ): Promise<MailId[]> {
@@ -55,7 +50,7 @@ export async function finish(
 }
 
 /** Stores the error file. Returns undefined if rows of the file were removed meanwhile. */
-async function store(run: EndingRun, end: End, withoutErrorFile: boolean): Promise<Ending | undefined> {
+async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promise<Ending | undefined> {
   const { context, claim, progress } = run
   // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
   // throws `ClaimLost`.
@@ -63,7 +58,7 @@ async function store(run: EndingRun, end: End, withoutErrorFile: boolean): Promi
   try {
     const stored = await storeErrorFile(run)
     const secret = stored.key === undefined ? null : randomBytes(24).toString('base64url')
-    return { ...run, end, stored, endsBeforeRow: stored.endsBeforeRow, secret, removedBefore }
+    return { ...run, ...stored, end, isRefused: false, secret, removedBefore }
   } catch (error) {
     if (context.shutdown?.aborted) throw error
     // If rows are removed while the file is sent, the file is shorter than its declared size, and sending it fails.
@@ -71,7 +66,7 @@ async function store(run: EndingRun, end: End, withoutErrorFile: boolean): Promi
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
     const endsBeforeRow = progress.rowsFailed > 0 ? allRows : undefined
-    return { ...run, end, stored: undefined, endsBeforeRow, secret: null, removedBefore }
+    return { ...run, key: undefined, endsBeforeRow, end, isRefused: true, secret: null, removedBefore }
   }
 }
 
@@ -80,7 +75,7 @@ async function store(run: EndingRun, end: End, withoutErrorFile: boolean): Promi
  * removes the file. Throws {@link ClaimLost}.
  */
 async function commit(ending: Ending): Promise<MailId[] | undefined> {
-  const { context, claim, stored, removedBefore } = ending
+  const { context, claim, key, removedBefore } = ending
   const mails = await context.db.transaction().execute(async (tx) => {
     const counts = await writeEnd(tx, ending)
     if (counts === undefined) {
@@ -89,17 +84,16 @@ async function commit(ending: Ending): Promise<MailId[] | undefined> {
     }
     // If storage refused the file, an operator can still use the chunks. They stay until the import's files are
     // removed.
-    if (stored !== undefined) await removeChunks(tx, claim)
+    if (!ending.isRefused) await removeChunks(tx, claim)
     return await notify(tx, ending, counts)
   })
-  if (mails === undefined && stored?.key !== undefined) await context.storage.removeAll(stored.key)
+  if (mails === undefined && key !== undefined) await context.storage.removeAll(key)
   return mails
 }
 
 /** Writes the end into the import's row. Returns its counts; undefined if the claim is lost, or rows were removed. */
 async function writeEnd(tx: Database, ending: Ending) {
-  const { claim, progress, end, stored, endsBeforeRow, secret, removedBefore } = ending
-  const expiresAt = sql<Date>`now() + make_interval(days => ${linkDays(ending)})`
+  const { claim, progress, end, key, endsBeforeRow, secret, removedBefore } = ending
   return await claimed({ db: tx }, claim)
     // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
     // error file.
@@ -117,9 +111,9 @@ async function writeEnd(tx: Database, ending: Ending) {
       report_due: false,
       error_bytes: 0,
       error_file_ends_before_row: endsBeforeRow ?? null,
-      error_file_key: stored?.key ?? null,
+      error_file_key: key ?? null,
       error_file_secret: secret,
-      error_file_expires_at: secret === null ? null : expiresAt,
+      error_file_expires_at: secret === null ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
     })
     .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
     .executeTakeFirst()
@@ -169,8 +163,4 @@ async function removals(db: Database, { appId, importId }: Claim): Promise<Remov
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-}
-
-async function removeChunks(tx: Database, { appId, importId }: Claim): Promise<void> {
-  await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
 }

@@ -68,7 +68,7 @@ async function tryAgain(error: unknown, run: Run): Promise<Outcome> {
   await makeRoomAfter(error, context)
   const counts = await countsAsTry(error, run)
   const pauseMs = retryPause(error, Math.max(tries, 1), counts)
-  const batchRows = run.batches === undefined ? claim.progress.batchRows : run.batches.rowsForNextTry
+  const batchRows = run.batches === undefined ? claim.progress.batchRows : run.batches.size.forNextTry
   await untilAnswered(() => postpone(context, claim, { pauseMs, counts, batchRows }), context.shutdown)
   context.log.warn({ err: error, tries, counts, batch_rows: batchRows, retry_in_ms: pauseMs }, 'import postponed')
   return { outcome: 'postponed' }
@@ -79,7 +79,7 @@ async function tryAgain(error: unknown, run: Run): Promise<Outcome> {
  * tries cut smaller all the same, down to a single row. If a transaction ran out of time, only a single row is proof.
  */
 async function countsAsTry(error: unknown, { context, batches }: Run): Promise<boolean> {
-  return !batches?.mayCutSmaller(error) && !(await isOutage(error, context))
+  return !batches?.size.mayCutSmaller(error) && !(await isOutage(error, context))
 }
 
 function isLastTry({ context, tries }: Run): boolean {

@@ -1,4 +1,4 @@
-import { type Batches, type Columns, openBatches, reopenColumns } from '@sluice/batches'
+import { type Batches, type Columns, openBatches } from '@sluice/batches'
 import { fileMessages, limits } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
 import { inImportTrace } from '@sluice/traces'
@@ -16,7 +16,7 @@ import { noteSlotTime } from '../order/fair-order.ts'
 import { keepLease } from '../order/lease.ts'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { finish } from '../result/finish.ts'
-import { RecordedProgress } from './progress.ts'
+import { progressStatements } from './progress.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
 
@@ -116,7 +116,7 @@ async function applyRows(run: Run): Promise<ReleaseReason | undefined> {
   const { context, claim } = run
   checkSize(claim.file)
   const file = new ImportFile(context, claim.file)
-  const { columns, position } = await openFile(run, file)
+  const { columns, position } = await file.open(claim.options, claim.progress)
   const { names, types, warnings } = columns
   run.progress = { ...run.progress, columns: [...names], types, warnings, position }
   const batches = await openBatchesOf(run, columns)
@@ -139,32 +139,18 @@ async function applyRows(run: Run): Promise<ReleaseReason | undefined> {
 /** Opens the batches from the run's position on. Throws {@link ClaimLost} if the app was deleted with its imports. */
 async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   const { db, settings } = run.context
-  const { progress } = run.claim
   run.batches = await openBatches({
     db,
-    owner: new RecordedProgress(run, columns.names),
+    owner: run.claim,
+    progress: progressStatements(run),
     columns,
-    keyLimit: settings.PROFILE_KEY_LIMIT,
+    committed: run.claim.progress,
     position: run.progress.position,
-    precedingRows: progress.rowsTotal,
-    recordedTypes: progress.columns === null ? undefined : progress.types,
-    batchRows: settings.BATCH_ROWS,
-    transactionRows: progress.batchRows,
-    firstEnd: progress.batchEnd,
+    maxRows: settings.BATCH_ROWS,
+    keyLimit: settings.PROFILE_KEY_LIMIT,
   })
   if (run.batches === undefined) throw new ClaimLost('the app was deleted')
   return run.batches
-}
-
-/**
- * Returns the columns, and the position to read from: the end of the last committed batch, or the start of the first
- * row.
- */
-async function openFile({ context, claim }: Run, file: ImportFile): Promise<{ columns: Columns; position: number }> {
-  const { options, progress } = claim
-  const { columns: names, position } = progress
-  if (names === null) return await file.open(options)
-  return { columns: await reopenColumns(context.db, claim.appId, { ...progress, names }, options), position }
 }
 
 /**

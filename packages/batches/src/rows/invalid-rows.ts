@@ -1,10 +1,10 @@
 import { problemOf, RowSplitter } from '@sluice/csv'
 import type { Columns } from '../columns/columns.ts'
-import type { Findings } from '../rows/check.ts'
-import { noUser, type PreparedBatch } from '../rows/prepare.ts'
-import type { UserStates } from '../write/look-up-users.ts'
-import { ErrorCounts } from './error-counts.ts'
-import { type Problem, unregistered } from './problems.ts'
+import type { UserStates } from '../documents/user-states.ts'
+import { ErrorCounts } from '../errors/error-counts.ts'
+import { type Problem, unregistered } from '../errors/problems.ts'
+import type { Findings } from './check.ts'
+import { noUser, type PreparedBatch } from './prepare.ts'
 
 /** What is known of a batch whose rows were checked. */
 interface CheckedBatch {
@@ -21,7 +21,7 @@ interface CheckedBatch {
  */
 export function keepInvalidRows(
   { slices, users, keptRows }: PreparedBatch,
-  { findings: { problems: found }, states, columns, precedingRows }: CheckedBatch,
+  { findings: found, states, columns, precedingRows }: CheckedBatch,
 ): { rowsFailed: number; errorCounts: ErrorCounts } {
   const errorCounts = new ErrorCounts(columns.names)
   const ofUnregistered = unregistered(columns.userIdIndex)
