@@ -122,7 +122,8 @@ export class Batches {
     const batch = await prepareBatch(rows, columns, this.#rowHashes, empty)
     const isAlone = batch.mayRegister
     const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
-    while (this.#inFlight.length > maxOthers || this.#sharesUsersInFlight(batch)) await this.#firstCommitted()
+    const sharesUsers = (other: BatchInFlight) => batch.profileBatch.sharesUsersWith(other.batch.profileBatch)
+    while (this.#inFlight.length > maxOthers || this.#inFlight.some(sharesUsers)) await this.#firstCommitted()
     this.#send(batch)
     if (isAlone) await this.#firstCommitted()
   }
@@ -140,10 +141,6 @@ export class Batches {
     const { profileBatch, keptRows } = first.batch
     profileBatch.clear()
     this.#freeMemory.push({ profileBatch, keptRows })
-  }
-
-  #sharesUsersInFlight({ profileBatch }: PreparedBatch): boolean {
-    return this.#inFlight.some(({ batch }) => profileBatch.sharesUsersWith(batch.profileBatch))
   }
 
   #send(batch: PreparedBatch): void {
@@ -195,13 +192,19 @@ export class Batches {
     // for the lock of the preceding one before that transaction has acquired it.
     if (preceding !== undefined) await Promise.race([preceding.locked.promise, preceding.committed.catch(() => {})])
     const followsBatchInFlight = preceding?.isCommitted === false
+    const { columns } = this.#context
     try {
       const committed = await commitBatch(this.#context, batch, { ...place, followsBatchInFlight })
-      for (const column of committed.written.registered) this.#context.columns.register(column, column.type)
+      for (const column of committed.written.registered) columns.register(column, column.type)
       return committed
     } catch (error) {
-      if (error instanceof TypesChanged)
-        return await this.#commit(entry, place, preceding, await this.#retype(batch, error))
+      if (error instanceof TypesChanged) {
+        for (const [column, type] of error.registered) columns.register(column, type)
+        batch.profileBatch.clear()
+        // The hashes of the rows depend on the types.
+        const retyped = await prepareBatch(batch, columns, this.#rowHashes, batch)
+        return await this.#commit(entry, place, preceding, retyped)
+      }
       // The owner need not have lost the rows: the preceding batch may have aborted because of a conflict, so that this
       // batch found nothing to follow. Or it has spent its time waiting. It is then sent again after that batch.
       const mayBeRepeated = error instanceof NothingFound || ranOutOfTime(error) || waitedTooLong(error)
@@ -213,13 +216,5 @@ export class Batches {
       await preceding?.committed
       return await this.#commit(entry, place, undefined, batch)
     }
-  }
-
-  /** Prepares a batch again with the types that are registered, because the hashes of its rows depend on the types. */
-  async #retype(batch: PreparedBatch, { registered }: TypesChanged): Promise<PreparedBatch> {
-    const { columns } = this.#context
-    for (const [column, type] of registered) columns.register(column, type)
-    batch.profileBatch.clear()
-    return await prepareBatch(batch, columns, this.#rowHashes, batch)
   }
 }

@@ -25,15 +25,8 @@ export const hashBytes = 16
 /** What `sip-hash.wat` exports. */
 interface Program {
   memory: WebAssembly.Memory
-  hashRows(
-    key0: bigint,
-    key1: bigint,
-    endsAt: number,
-    origin: number,
-    count: number,
-    limit: number,
-    hashesAt: number,
-  ): void
+  /** Accepts two halves of the key, then `endsAt`, `origin`, `count`, `limit` and `hashesAt`. */
+  hashRows(key0: bigint, key1: bigint, ...places: number[]): void
 }
 
 let program: Program | undefined

@@ -56,7 +56,7 @@ export async function registerUsedKeys(
  * Checks for a dry run whether keys could be registered, and registers none.
  *
  * `wanted` has the type of each key that this batch would register. Keys that earlier batches would have registered
- * count, whichever process committed them. Returns the type that each wanted key would have. Throws `KeyLimitExceeded`.
+ * count, whichever process committed them. Returns the types of the registered keys. Throws `KeyLimitExceeded`.
  */
 async function previewKeys(
   tx: Database,
@@ -68,5 +68,5 @@ async function previewKeys(
     (column) => !registered.has(column.key) && (column.registered || wanted.has(column.key)),
   )
   requireRoom(registered.size + added.length, limit)
-  return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
+  return registered
 }
