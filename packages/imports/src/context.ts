@@ -29,7 +29,7 @@ export const receiveSettings = [...fileSettings, 'API_UPLOAD_TIMEOUT', 'WAITING_
 /** Called after each commit of a batch, for metrics. */
 export type BatchObserver = (batch: CommittedBatch) => void
 
-export interface CommittedBatch {
+interface CommittedBatch {
   rowsApplied: number
   rowsFailed: number
   /** Bytes of the uncompressed file from the end of the preceding batch to the end of this batch. */

@@ -1,7 +1,6 @@
 export { findColumnMapping, forgetColumnMapping, type KeptMapping, keepColumnMapping } from './column-mappings.ts'
 export {
   type BatchObserver,
-  type CommittedBatch,
   type ImportContext,
   type ImportId,
   importSettings,
@@ -19,10 +18,10 @@ export { type ReceivedImport, receiveV2File } from './intake/receive-v2-file.ts'
 export { RetryRefused, retryImport } from './intake/retry.ts'
 export { renewUpload, requestImport } from './intake/v3-request.ts'
 export { TooManyWaiting, withinWaitingLimit } from './intake/waiting-limit.ts'
-export type { GivenOptions, ImportOptions } from './options.ts'
+export type { GivenOptions } from './options.ts'
 export { type Backlog, importBacklog } from './order/backlog.ts'
 export { type Cancellation, cancelImport, cancelImportsOfApp, isCancellable } from './order/cancel.ts'
-export { type Claim, claimImport } from './order/claim.ts'
+export { type ClaimedImport, claimImport } from './order/claim.ts'
 export { claimNext, countWaiting, withdrawNext } from './order/fair-order.ts'
 export { dispatchNextInOrder } from './order/next-in-order.ts'
 export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
@@ -32,7 +31,7 @@ export { followErrorLink } from './result/error-link.ts'
 export { type ErrorRows, errorRows } from './result/error-rows.ts'
 export { reportCancelled } from './result/report.ts'
 export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles } from './retention.ts'
-export { runImport } from './run.ts'
+export { runImport } from './run/run-import.ts'
 export { isAllowedChange, unfinishedStates } from './states.ts'
 export {
   type FilterTexts,

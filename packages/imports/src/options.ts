@@ -1,15 +1,6 @@
+import type { FileOptions } from '@sluice/batches'
 import type { NewKeys, ValueType } from '@sluice/contract'
 import { sql } from '@sluice/database'
-
-/** What the sender of a file decided about its import. */
-export interface ImportOptions {
-  /** The declared types, by key. */
-  profileTypes: Readonly<Record<string, ValueType>>
-  /** What happens to columns that are neither registered nor declared. */
-  newKeys: NewKeys
-  /** A cell with this text removes the key from the user's profile; null if no text does. */
-  clearMarker: string | null
-}
 
 /** The options as an import's row has them. */
 export interface OptionsRow {
@@ -22,12 +13,12 @@ export interface OptionsRow {
 export const optionColumns = ['profile_types', 'new_keys', 'clear_marker'] as const
 
 /** Returns the options that an import's row has. */
-export function toOptions(row: OptionsRow): ImportOptions {
+export function toOptions(row: OptionsRow): FileOptions {
   return { profileTypes: row.profile_types, newKeys: row.new_keys, clearMarker: row.clear_marker }
 }
 
 /** The options that a request may have. Absent and undefined members are the same. */
-export type GivenOptions = { [Name in keyof ImportOptions]?: ImportOptions[Name] | undefined }
+export type GivenOptions = { [Name in keyof FileOptions]?: FileOptions[Name] | undefined }
 
 /**
  * Returns the options as values for an import's row. If the request does not say what happens to new keys, the app's

@@ -5,6 +5,7 @@ import type { ImportContext, ImportId } from './context.ts'
 import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
 import { receivedSources } from './intake/reservation.ts'
+import { removeChunks } from './result/drop-error-rows.ts'
 
 /** Maximum number of imports that one query returns. */
 const passSize = 100
@@ -162,11 +163,7 @@ async function removeFiles(
   try {
     await storage.removeAll(importPrefix(appId, importId))
     const isForgotten = await db.transaction().execute(async (tx) => {
-      const ofImport = { app_id: appId, import_id: importId }
-      await tx
-        .deleteFrom('import_error_chunks')
-        .where((where) => where.and(ofImport))
-        .execute()
+      await removeChunks(tx, { appId, importId })
       const { rows } = await sql<{ is_forgotten: boolean }>`
         update imports i set files_removed_at = now(), file_name = case when ${followsDeletion} then null else file_name end,
           warnings = case when ${followsDeletion} then '[]' else warnings end

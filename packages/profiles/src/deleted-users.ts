@@ -1,5 +1,4 @@
-import { type Database, prepared, type RawBuilder, sql } from '@sluice/database'
-import type { ProfileBatch } from './batch/profile-batch.ts'
+import { type RawBuilder, sql } from '@sluice/database'
 
 /** Returns an expression for the salted hash of a user ID, which is its key in `recently_deleted_users`. */
 export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -14,31 +13,4 @@ export function deletedSince(appId: number, dataOrder: number): RawBuilder<unkno
   return sql`exists (
     select from recently_deleted_users where app_id = ${appId}::integer and data_order > ${dataOrder}::bigint
   )`
-}
-
-/** Returns the numbers of a batch's users whose IDs were deleted after data with this number was sent. */
-export async function lookUpDeleted(
-  tx: Database,
-  appId: number,
-  batch: ProfileBatch,
-  dataOrder: number,
-): Promise<readonly number[]> {
-  const { rows } = await prepared<{ deleted: number[] | null }>`
-    with given as materialized (
-      select number, ${recentlyDeletedHash(appId, sql`user_id`)} as user_hash
-      from (
-        select unnest(${batch.idArray()}::text[]) as user_id, generate_series(0, ${batch.size}::integer - 1) as number
-        offset 0
-      ) named
-    )
-    select array_agg(g.number) as deleted
-    from given g
-    join (
-      select user_hash from recently_deleted_users
-      where app_id = ${appId}::integer and user_hash = any((select array_agg(user_hash) from given)::bytea[])
-        and data_order > ${dataOrder}::bigint
-      offset 0
-    ) d on d.user_hash = g.user_hash
-  `.execute(tx)
-  return rows[0]?.deleted ?? []
 }

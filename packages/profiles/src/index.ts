@@ -1,8 +1,6 @@
-export { mergeProfiles, rowsChanged } from './batch/merge.ts'
-export { ProfileBatch } from './batch/profile-batch.ts'
-export { beforeLookup, lookUpUsers, type UserStates } from './batch/user-states.ts'
 export { deletedSince, recentlyDeletedHash } from './deleted-users.ts'
 export { checkEntries } from './entries.ts'
+export { mergeIntoExisting } from './existing-profile.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'
 export {
   declareKeys,
@@ -21,6 +19,8 @@ export { type KeyStatistics, type ProfileStatistics, profileStatistics } from '.
 export { UnregisteredUser } from './update.ts'
 export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { keepUsers, lockUsersForDeletion } from './users-lock.ts'
+export { ByteWriter } from './values/byte-writer.ts'
 export { addSpelling, ColumnInference } from './values/inference.ts'
 export type { InferenceWarning } from './values/inference-warning.ts'
 export { SpellingLosses } from './values/spelling.ts'
+export type { RowProblem } from './values/value-type.ts'

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
-import { type Claim, claimImport, runImport } from '@sluice/imports'
+import { type ClaimedImport, claimImport, runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
@@ -190,7 +190,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   /** Runs a claimed import to its end. Each disturbance happens at a piece of the file that a worker reads. */
   async function runDisturbed(
     here: ImportFixture,
-    claimed: Claim,
+    claimed: ClaimedImport,
     [next, ...others]: readonly (readonly [number, string])[],
   ): Promise<void> {
     const shutdown = new AbortController()
@@ -212,7 +212,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   }
 
   /** Claims an import that another worker still holds. Nothing renews its lease between the two statements. */
-  async function takeOver({ context }: ImportFixture, { appId, importId }: Claim): Promise<Claim> {
+  async function takeOver({ context }: ImportFixture, { appId, importId }: ClaimedImport): Promise<ClaimedImport> {
     const taken = await context.db.transaction().execute(async (db) => {
       await setImport(importId, { lease_until: new Date(0) }, db)
       return await claimImport({ ...context, db }, { appId, importId })

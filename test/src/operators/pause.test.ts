@@ -1,6 +1,6 @@
 import { sql } from '@sluice/database'
 import {
-  type Claim,
+  type ClaimedImport,
   claimImport,
   claimNext,
   dispatchNextInOrder,
@@ -90,7 +90,7 @@ test.each([
   ['all apps', () => undefined],
 ])('a running import is released after its batch by a pause of %s, and uses up no try', async (_, scope) => {
   const importId = await queueFile(fixture, appId, file)
-  const claimed: Claim = await claim(fixture, appId, importId)
+  const claimed: ClaimedImport = await claim(fixture, appId, importId)
   const { db } = fixture.database
   let pausing: Promise<unknown> | undefined
   const onBatch = () => {

@@ -3,18 +3,17 @@ import { createApp } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
 import { sql, writeTogether } from '@sluice/database'
 import {
-  beforeLookup,
   joinedProfileUpdates,
   KeyLimitExceeded,
-  lookUpUsers,
-  mergeProfiles,
-  ProfileBatch,
   registeredKeys,
   registerKeys,
   registerUsers,
   showUser,
 } from '@sluice/profiles'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { ProfileBatch } from '../../../packages/batches/src/documents/profile-batch.ts'
+import { beforeLookup, lookUpUsers } from '../../../packages/batches/src/write/look-up-users.ts'
+import { mergeProfiles } from '../../../packages/batches/src/write/merge.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase
@@ -57,22 +56,27 @@ const toRecord = (types: ReadonlyMap<string, ValueType>): Record<string, ValueTy
 /** Merges rows, each with a user's values by key, in one transaction. Returns which users are registered, in order. */
 async function merge(rows: [string, Record<string, string>][], types: Record<string, ValueType>): Promise<boolean[]> {
   const batch = new ProfileBatch()
-  const users = rows.map(([id, values]) =>
-    batch.addRow(Buffer.from(id), 0, id.length, hash('sha256', JSON.stringify(values), 'buffer'), 0),
-  )
+  const users = rows.map(([id, values]) => {
+    const user = batch.addRow(Buffer.from(id), 0, id.length)
+    batch.addHash(user, hash('sha256', JSON.stringify(values), 'buffer'), 0)
+    return user
+  })
   const begin = sql`select ${beforeLookup(appId)}`.compile(database.db)
   return await writeTogether(database.db, [begin], async (tx) => {
-    const states = await lookUpUsers(tx, appId, batch, Number.MAX_SAFE_INTEGER, false)
+    const known = { appId, batch, dataOrder: Number.MAX_SAFE_INTEGER }
+    const states = await lookUpUsers(tx, known, { assumesNone: false })
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
       if (states.isSettled(user)) continue
-      batch.beginRow()
+      let start = 0
+      batch.beginRow(Buffer.from(Object.values(values).join('')), true)
       for (const [key, value] of Object.entries(values)) {
-        batch.addValue(Buffer.from(`"${key}":`), Buffer.from(value), 0, value.length, types[key] ?? 'string', true)
+        batch.addValue(Buffer.from(`"${key}":`), start, start + value.length, types[key] ?? 'string')
+        start += value.length
       }
       batch.keepRow(user)
     }
-    const writes = mergeProfiles(tx, appId, batch, states, false)
+    const writes = mergeProfiles(tx, { appId, batch, states, toleratesConflicts: false })
     return { writes, result: users.map((user) => states.isRegistered(user)) }
   })
 }

@@ -1,35 +1,14 @@
-/**
- * Returns the prefix of all objects of an app's imports.
- *
- * @example
- * ```ts
- * appPrefix(7) // → "apps/7/"
- * ```
- */
+/** Returns the prefix of all objects of an app's imports: `apps/7/`. */
 export function appPrefix(appId: number): string {
   return `apps/${appId}/`
 }
 
-/**
- * Returns the prefix of all objects of an import, so that one removal of the prefix removes them.
- *
- * @example
- * ```ts
- * importPrefix(7, 'b3c8') // → "apps/7/imports/b3c8/"
- * ```
- */
+/** Returns the prefix of all objects of an import, so that one removal removes them: `apps/7/imports/b3c8/`. */
 export function importPrefix(appId: number, importId: string): string {
   return `${appPrefix(appId)}imports/${importId}/`
 }
 
-/**
- * Returns the key of an import's uploaded file.
- *
- * @example
- * ```ts
- * uploadKey(7, 'b3c8') // → "apps/7/imports/b3c8/upload"
- * ```
- */
+/** Returns the key of an import's uploaded file: `apps/7/imports/b3c8/upload`. */
 export function uploadKey(appId: number, importId: string): string {
   return `${importPrefix(appId, importId)}upload`
 }

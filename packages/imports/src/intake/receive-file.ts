@@ -1,6 +1,6 @@
+import type { FileOptions } from '@sluice/batches'
 import type { Database, ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
-import type { ImportOptions } from '../options.ts'
 import { discardImport, type ExpectedFile, queueImport, type ReceiveFileContext, reserveImport } from './reservation.ts'
 
 /** The body of a request. */
@@ -16,7 +16,7 @@ export interface ReceptionSteps<Checked> {
   /** Starts reading the body. */
   open: () => Promise<FileBody>
   /** Reads the stored file before the import is queued. Throws if the file is refused. */
-  check: (file: StoredFile, options: ImportOptions) => Promise<Checked>
+  check: (file: StoredFile, options: FileOptions) => Promise<Checked>
   /** Runs in the transaction that queues the import. */
   alsoCommit?: (tx: Database, checked: Checked) => Promise<void> | undefined
 }

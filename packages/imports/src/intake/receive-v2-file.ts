@@ -1,11 +1,11 @@
+import type { FileOptions } from '@sluice/batches'
 import type { ValueType } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
 import type { ReceiveContext, StoredFile } from '../context.ts'
-import { inspectFile } from '../file/inspect.ts'
-import type { ImportOptions } from '../options.ts'
+import { ImportFile } from '../file/source.ts'
 import { type FileBody, receiveFile } from './receive-file.ts'
 
 /** An import that a v2 request has begun. */
@@ -34,8 +34,8 @@ export async function receiveV2File(
   const id = { appId, importId: crypto.randomUUID() }
   const longestMs = context.settings.API_UPLOAD_TIMEOUT
   const expected = { source: 'v2', contentType: file.contentType, longestMs } as const
-  const check = async (stored: StoredFile, options: ImportOptions): Promise<ReceivedImport> => {
-    const { profiles } = (await inspectFile(context, stored, options)).columns
+  const check = async (stored: StoredFile, options: FileOptions): Promise<ReceivedImport> => {
+    const { profiles } = (await new ImportFile(context, stored).open(options)).columns
     return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
   }
   const steps = { open: async () => file, check, ...(alsoCommit && { alsoCommit }) }

@@ -1,8 +1,9 @@
+import type { FileOptions } from '@sluice/batches'
 import { type Database, type ImportContentType, isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId, RequestContext } from '../context.ts'
 import { sweepLater } from '../file/file-sweeps.ts'
 import { importPrefix, uploadKey } from '../file/object-keys.ts'
-import { type GivenOptions, type ImportOptions, optionColumns, optionValues, toOptions } from '../options.ts'
+import { type GivenOptions, optionColumns, optionValues, toOptions } from '../options.ts'
 import { enqueueImportEvent } from '../result/import-event.ts'
 import { changeState, type FirstState } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
@@ -44,7 +45,7 @@ export async function reserveImport(
   { db, settings }: Pick<RequestContext, 'db' | 'settings'>,
   { appId, importId }: ImportId,
   { source, contentType, longestMs, fileName, dryRun = false, options }: ExpectedFile,
-): Promise<{ objectKey: string; options: ImportOptions }> {
+): Promise<{ objectKey: string; options: FileOptions }> {
   const objectKey = uploadKey(appId, importId)
   const values = {
     app_id: appId,

@@ -1,48 +1,42 @@
+import type { FileOptions, FileProgress } from '@sluice/batches'
 import type { ImportWarning, ValueType } from '@sluice/contract'
 import { type ImportContentType, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
-import { type ImportOptions, type OptionsRow, toOptions } from '../options.ts'
+import { type OptionsRow, toOptions } from '../options.ts'
 import { changeState, nextState } from '../states.ts'
 import { awaitsWorker, isNext } from './next-in-order.ts'
 
-/** A worker's claim of an import: the attempt under which the worker writes, and what was committed before. */
-export interface Claim extends StoredFile {
+/** A worker's right to write for an import: the attempt under which it writes. */
+export interface Claim extends ImportId {
   /** `cancelled` if only the report of the import is still to be made. */
   state: 'processing' | 'cancelled'
+  attempt: number
+}
+
+/** An import as its claim found it. */
+export interface ClaimedImport extends Claim {
   /** The file is checked, and nothing is applied. */
   dryRun: boolean
-  options: ImportOptions
+  options: FileOptions
   fileName: string | null
   /** Deletions with a higher number completed after the data was sent. */
   dataOrder: number
-  attempt: number
   /** Number of claims since the last committed batch, including this claim. */
   tries: number
+  file: ClaimedFile
+  progress: Progress
+}
+
+/** The file of a claimed import. */
+export interface ClaimedFile extends StoredFile {
   /** Number of bytes that the client declared; null if it declared none. */
   byteSize: number | null
   /** Size of the stored file when its upload was noticed. */
   storedSize: number | null
-  progress: Progress
 }
 
 /** How far an import has come. Committed with each batch. */
-export interface Progress {
-  /** Columns of the header; null until the first batch is committed. */
-  columns: string[] | null
-  /** Types of the columns, by key, as far as they were registered, declared or inferred. */
-  types: Readonly<Record<string, ValueType>>
-  warnings: readonly ImportWarning[]
-  /** As in `Columns`, up to the position. */
-  spellingCounts: readonly (readonly number[])[]
-  /** Keys that committed batches of a dry run would have registered. */
-  previewedKeys: string[]
-  /** Byte offset in the uncompressed file, after the last committed row. */
-  position: number
-  /** End of the batch that was last cut. Beyond `position` if only a part of the batch is committed. */
-  batchEnd: number | null
-  /** Maximum number of rows of a transaction, because larger ones failed; null if none did. */
-  batchRows: number | null
-  rowsTotal: number
+export interface Progress extends FileProgress {
   rowsApplied: number
   rowsFailed: number
 }
@@ -69,7 +63,10 @@ const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
  * Returns undefined if the import is not next: its job was doubled or late, another worker was faster, or its app is
  * paused.
  */
-export async function claimImport(context: ImportContext, { appId, importId }: ImportId): Promise<Claim | undefined> {
+export async function claimImport(
+  context: ImportContext,
+  { appId, importId }: ImportId,
+): Promise<ClaimedImport | undefined> {
   const { db, settings } = context
   try {
     const { rows } = await sql<ClaimRow>`
@@ -127,10 +124,10 @@ export interface ClaimRow extends OptionsRow {
 }
 
 /** Returns the claim that the row of a freshly claimed import describes. */
-export function toClaim(row: ClaimRow): Claim {
+export function toClaim(row: ClaimRow): ClaimedImport {
+  const id = { appId: row.app_id, importId: row.import_id }
   return {
-    appId: row.app_id,
-    importId: row.import_id,
+    ...id,
     state: row.state,
     dryRun: row.dry_run,
     options: toOptions(row),
@@ -138,12 +135,15 @@ export function toClaim(row: ClaimRow): Claim {
     dataOrder: row.data_order,
     attempt: row.attempt,
     tries: row.tries,
-    objectKey: row.object_key,
-    contentType: row.content_type,
-    etag: row.etag,
-    checksum: row.checksum,
-    byteSize: row.byte_size,
-    storedSize: row.stored_size,
+    file: {
+      ...id,
+      objectKey: row.object_key,
+      contentType: row.content_type,
+      etag: row.etag,
+      checksum: row.checksum,
+      byteSize: row.byte_size,
+      storedSize: row.stored_size,
+    },
     progress: {
       columns: row.columns,
       types: row.types,

@@ -1,6 +1,6 @@
 import { isPaused, prepared, type RawBuilder, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
-import { type Claim, claimImport } from './claim.ts'
+import { type ClaimedImport, claimImport } from './claim.ts'
 
 // The order in which workers claim the dispatched imports of all apps (design.md §3, Fairness).
 
@@ -36,7 +36,7 @@ const runsBeside = sql`
  *
  * Returns undefined if no import waits.
  */
-export async function claimNext(context: ImportContext): Promise<Claim | undefined> {
+export async function claimNext(context: ImportContext): Promise<ClaimedImport | undefined> {
   for (;;) {
     const waiting = await nextWaiting(context, candidates)
     if (waiting.length === 0) return undefined
@@ -130,7 +130,7 @@ export interface SlotDemand {
  */
 export async function lookUpSlotDemand(
   { db }: ImportContext,
-  { appId, dryRun }: Claim,
+  { appId, dryRun }: Pick<ClaimedImport, 'appId' | 'dryRun'>,
   graceMs: number,
 ): Promise<SlotDemand> {
   const { rows } = await prepared<{ others_wait: boolean; runs_beside: boolean; is_paused: boolean }>`

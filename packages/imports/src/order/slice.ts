@@ -1,5 +1,5 @@
 import type { ImportContext } from '../context.ts'
-import type { Claim } from './claim.ts'
+import type { ClaimedImport } from './claim.ts'
 import { lookUpSlotDemand } from './fair-order.ts'
 
 /** Longest pause between two lookups whether other imports need the slot. Claiming an import takes less time. */
@@ -20,13 +20,13 @@ export type ReleaseReason = 'slice is over' | 'paused'
  */
 export class Slice {
   readonly #context: ImportContext
-  readonly #claim: Claim
+  readonly #claim: ClaimedImport
   readonly #end: number
   readonly #pauseMs: number
   #lookedAt = Number.NEGATIVE_INFINITY
 
   /** Accepts the time at which the claim began, by `performance.now()`. */
-  constructor(context: ImportContext, claim: Claim, began: number) {
+  constructor(context: ImportContext, claim: ClaimedImport, began: number) {
     const { IMPORT_SLICE: sliceMs } = context.settings
     this.#context = context
     this.#claim = claim

@@ -67,7 +67,8 @@ async function makeRoom(context: Context): Promise<void> {
   const { db } = context
   const [largest] = await holders(db)
   if (largest === undefined || largest.bytes < worthwhileBytes) return
-  await emptyReserve(db)
+  // Truncating the table of kept rows needs a page for each of its indexes.
+  await sql`truncate disk_reserve`.execute(db)
   try {
     const setAside = await db.transaction().execute((tx) => removeRows(tx, context))
     for (const rows of setAside) await restore(db, rows).catch((failure) => note(context, failure))
@@ -174,11 +175,6 @@ async function restore(db: Database, { app_id, import_id, position, chunks }: Se
       await tx.insertInto('import_error_chunks').values(values).execute()
     }
   })
-}
-
-/** Frees the disk space of the reserve. Truncating the table of kept rows needs a page for each of its indexes. */
-async function emptyReserve(db: Database): Promise<void> {
-  await sql`truncate disk_reserve`.execute(db)
 }
 
 /** Fills the reserve if it is empty. Throws if there is no room for it. */

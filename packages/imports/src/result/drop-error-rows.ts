@@ -1,4 +1,5 @@
 import { type Database, sql } from '@sluice/database'
+import type { ImportId } from '../context.ts'
 
 /**
  * Whether a deletion completed since the data of import `i` was sent, and since its error rows were last dropped, if
@@ -25,7 +26,10 @@ export async function dropErrorRows(tx: Database, appId: number): Promise<void> 
       and ${hasRowsToDrop}
     returning i.import_id
   `.execute(tx)
-  for (const { import_id: importId } of rows) {
-    await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
-  }
+  for (const { import_id: importId } of rows) await removeChunks(tx, { appId, importId })
+}
+
+/** Removes all rows that an import keeps for its error file. */
+export async function removeChunks(tx: Database, { appId, importId }: ImportId): Promise<void> {
+  await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
 }

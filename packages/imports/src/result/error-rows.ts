@@ -1,9 +1,8 @@
-import { cellsOf, readRows } from '@sluice/csv'
+import { ErrorLines } from '@sluice/batches'
+import { cellsOf, firstBytes, readRows } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { ObjectGone, type Storage } from '@sluice/storage'
 import type { ImportId } from '../context.ts'
-import { firstBytes } from '../file/source.ts'
-import { ErrorLines } from './error-lines.ts'
 
 /**
  * Maximum number of bytes of an error file that are read. A few rows can be large: the messages of one row may take 64

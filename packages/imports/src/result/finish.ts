@@ -3,24 +3,27 @@ import { isDeepStrictEqual } from 'node:util'
 import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
-import type { ImportContext } from '../context.ts'
-import {
-  type Claim,
-  ClaimLost,
-  claimed,
-  type Progress,
-  type Removals,
-  removalColumns,
-  renewLease,
-} from '../order/claim.ts'
+import { type Claim, ClaimLost, claimed, type Removals, removalColumns, renewLease } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
 import { nextState } from '../states.ts'
-import { allRows, type StoredErrorFile, storeErrorFile } from './error-file.ts'
+import { removeChunks } from './drop-error-rows.ts'
+import { allRows, type EndedRun, type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { errorFileUrl } from './error-link.ts'
 import { enqueueImportEvent } from './import-event.ts'
 
 /** The end of an import. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
+
+/** An import that ends, and its error file. */
+interface Ending extends EndedRun, StoredErrorFile {
+  end: End
+  /** Storage refused the error file. */
+  isRefused: boolean
+  /** The secret part of the link to the file; null without a file. */
+  secret: string | null
+  /** Removals before the file was stored. */
+  removedBefore: Removals
+}
 
 /**
  * Ends an import. Stores its error file, then writes its state, its mails and its webhook deliveries in one
@@ -30,104 +33,127 @@ export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; erro
  * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a
  * cancelled import, this makes only its report. Returns the mails.
  *
- * Throws {@link ClaimLost}, also if more rows are committed than `progress` has. The next claim then ends the import.
- * Throws an AbortError if the process shuts down before the error file is stored, and otherwise the errors of storage.
+ * Throws {@link ClaimLost}, also if more rows are committed than the run's progress has. The next claim then ends the
+ * import. Throws an AbortError if the process shuts down before the error file is stored, and otherwise the errors of
+ * storage.
  */
 export async function finish(
-  context: ImportContext,
-  claim: Claim,
-  progress: Progress,
+  run: EndedRun,
   end: End,
-  withoutErrorFile: boolean,
+  { withoutErrorFile = false }: { withoutErrorFile?: boolean } = {},
 ): Promise<MailId[]> {
   for (;;) {
-    const mails = await finishUnlessRemoved(context, claim, progress, end, withoutErrorFile)
+    const ending = await store(run, end, withoutErrorFile)
+    const mails = ending === undefined ? undefined : await commit(ending)
     if (mails !== undefined) return mails
   }
 }
 
-/** Ends an import, or returns undefined if rows of the error file were removed while it was stored. */
-async function finishUnlessRemoved(
-  context: ImportContext,
-  claim: Claim,
-  progress: Progress,
-  end: End,
-  withoutErrorFile: boolean,
-): Promise<MailId[] | undefined> {
+/** Stores the error file. Returns undefined if rows of the file were removed meanwhile. */
+async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promise<Ending | undefined> {
+  const { context, claim, progress } = run
   // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
   // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
-  let stored: StoredErrorFile | undefined
   try {
-    stored = await storeErrorFile(context, claim, progress.columns ?? [])
+    const stored = await storeErrorFile(run)
+    const secret = stored.key === undefined ? null : randomBytes(24).toString('base64url')
+    return { ...run, ...stored, end, isRefused: false, secret, removedBefore }
   } catch (error) {
     if (context.shutdown?.aborted) throw error
     // If rows are removed while the file is sent, the file is shorter than its declared size, and sending it fails.
     if (!isDeepStrictEqual(await removals(context.db, claim), removedBefore)) return undefined
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
+    const endsBeforeRow = progress.rowsFailed > 0 ? allRows : undefined
+    return { ...run, key: undefined, endsBeforeRow, end, isRefused: true, secret: null, removedBefore }
   }
-  const key = stored?.key
-  const endsBeforeRow = stored !== undefined ? stored.endsBeforeRow : progress.rowsFailed > 0 ? allRows : undefined
-  const secret = key === undefined ? null : randomBytes(24).toString('base64url')
-  const error = end.state === 'failed' ? end.error.replaceAll('\0', '�').toWellFormed() : undefined
-  const linkDays = Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
+}
 
+/**
+ * Commits the end. Returns the mails; undefined if rows of the error file were removed since it was stored, which then
+ * removes the file. Throws {@link ClaimLost}.
+ */
+async function commit(ending: Ending): Promise<MailId[] | undefined> {
+  const { context, claim, key, removedBefore } = ending
   const mails = await context.db.transaction().execute(async (tx) => {
-    const ended = await claimed({ db: tx }, claim)
-      // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
-      // error file.
-      .where('rows_total', '=', progress.rowsTotal)
-      .where('error_rows_since', 'is not distinct from', removedBefore.deletion)
-      .set({
-        error: error ?? null,
-        lease_until: null,
-        types: JSON.stringify(progress.types),
-        warnings: JSON.stringify(progress.warnings),
-        ...(end.state !== 'cancelled' && {
-          state: nextState(['processing'], end.state),
-          finished_at: sql<Date>`now()`,
-        }),
-        report_due: false,
-        error_bytes: 0,
-        error_file_ends_before_row: endsBeforeRow ?? null,
-        error_file_key: key ?? null,
-        error_file_secret: secret,
-        error_file_expires_at: key === undefined ? null : sql<Date>`now() + make_interval(days => ${linkDays})`,
-      })
-      .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
-      .executeTakeFirst()
-    if (ended === undefined) {
+    const counts = await writeEnd(tx, ending)
+    if (counts === undefined) {
       if ((await removals(tx, claim)).deletion === removedBefore.deletion) throw new ClaimLost()
       return undefined
     }
     // If storage refused the file, an operator can still use the chunks. They stay until the import's files are
     // removed.
-    if (stored !== undefined) await removeChunks(tx, claim)
-    await enqueueImportEvent(tx, claim, end.state)
-    const app = await tx.selectFrom('apps').select('name').where('app_id', '=', claim.appId).executeTakeFirstOrThrow()
-    const content = importNotification({
-      importId: claim.importId,
-      fileName: claim.fileName ?? undefined,
-      appName: app.name,
-      state: end.state,
-      dryRun: claim.dryRun,
-      rowsTotal: ended.rows_total,
-      rowsApplied: ended.rows_applied,
-      rowsFailed: ended.rows_failed,
-      rowsChanged: ended.rows_changed,
-      error,
-      errorFile:
-        secret === null
-          ? undefined
-          : { url: errorFileUrl(context.settings.API_URL, claim.importId, secret), days: linkDays },
-      errorFileEndsBeforeRow: endsBeforeRow,
-      warnings: progress.warnings,
-    })
-    return await enqueueMails(tx, claim.appId, `import:${claim.importId}`, content)
+    if (!ending.isRefused) await removeChunks(tx, claim)
+    return await notify(tx, ending, counts)
   })
   if (mails === undefined && key !== undefined) await context.storage.removeAll(key)
   return mails
+}
+
+/** Writes the end into the import's row. Returns its counts; undefined if the claim is lost, or rows were removed. */
+async function writeEnd(tx: Database, ending: Ending) {
+  const { claim, progress, end, key, endsBeforeRow, secret, removedBefore } = ending
+  return await claimed({ db: tx }, claim)
+    // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
+    // error file.
+    .where('rows_total', '=', progress.rowsTotal)
+    .where('error_rows_since', 'is not distinct from', removedBefore.deletion)
+    .set({
+      error: errorOf(end) ?? null,
+      lease_until: null,
+      types: JSON.stringify(progress.types),
+      warnings: JSON.stringify(progress.warnings),
+      ...(end.state !== 'cancelled' && {
+        state: nextState(['processing'], end.state),
+        finished_at: sql<Date>`now()`,
+      }),
+      report_due: false,
+      error_bytes: 0,
+      error_file_ends_before_row: endsBeforeRow ?? null,
+      error_file_key: key ?? null,
+      error_file_secret: secret,
+      error_file_expires_at: secret === null ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
+    })
+    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
+    .executeTakeFirst()
+}
+
+type EndCounts = NonNullable<Awaited<ReturnType<typeof writeEnd>>>
+
+/** Records the webhook deliveries and the mails about the end. Returns the mails. */
+async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<MailId[]> {
+  const { context, claim, progress, end, endsBeforeRow, secret } = ending
+  const { appId, importId } = claim
+  await enqueueImportEvent(tx, claim, end.state)
+  const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
+  const url = secret === null ? undefined : errorFileUrl(context.settings.API_URL, importId, secret)
+  const content = importNotification({
+    importId,
+    fileName: claim.fileName ?? undefined,
+    appName: app.name,
+    state: end.state,
+    dryRun: claim.dryRun,
+    rowsTotal: counts.rows_total,
+    rowsApplied: counts.rows_applied,
+    rowsFailed: counts.rows_failed,
+    rowsChanged: counts.rows_changed,
+    error: errorOf(end),
+    errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
+    errorFileEndsBeforeRow: endsBeforeRow,
+    warnings: progress.warnings,
+  })
+  return await enqueueMails(tx, appId, `import:${importId}`, content)
+}
+
+/** Returns the error in a form that Postgres can store. */
+function errorOf(end: End): string | undefined {
+  return end.state === 'failed' ? end.error.replaceAll('\0', '�').toWellFormed() : undefined
+}
+
+/** Returns for how many days the link to the error file is valid. */
+function linkDays({ context }: Ending): number {
+  return Math.min(limits.errorFileLinkDays, context.settings.FILE_RETENTION_DAYS)
 }
 
 async function removals(db: Database, { appId, importId }: Claim): Promise<Removals> {
@@ -137,8 +163,4 @@ async function removals(db: Database, { appId, importId }: Claim): Promise<Remov
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-}
-
-async function removeChunks(tx: Database, { appId, importId }: Claim): Promise<void> {
-  await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
 }

@@ -1,7 +1,7 @@
 import { isDue, prepared, sql } from '@sluice/database'
 import type { MailId } from '@sluice/mail'
 import type { ImportContext } from '../context.ts'
-import { type Claim, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from '../order/claim.ts'
+import { type ClaimedImport, ClaimLost, type ClaimRow, claimColumns, claimed, toClaim } from '../order/claim.ts'
 import { keepLease } from '../order/lease.ts'
 import { isOutage } from '../order/outage.ts'
 import { makeRoomAfter } from './disk-full.ts'
@@ -27,7 +27,7 @@ export async function reportCancelled(context: ImportContext): Promise<MailId[]>
 }
 
 /** Claims the report that has waited longest. The increased attempt shuts out the process that claimed it before. */
-async function claimReport({ db, settings }: ImportContext): Promise<Claim | undefined> {
+async function claimReport({ db, settings }: ImportContext): Promise<ClaimedImport | undefined> {
   const longestPause = Math.max(settings.IMPORT_LEASE, retrySeconds * 1000)
   const { rows } = await prepared<ClaimRow>`
     update imports
@@ -43,15 +43,16 @@ async function claimReport({ db, settings }: ImportContext): Promise<Claim | und
   return rows[0] === undefined ? undefined : toClaim(rows[0])
 }
 
-async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
+async function report(context: ImportContext, claim: ClaimedImport): Promise<MailId[]> {
   const log = context.log.child({ app_id: claim.appId, import_id: claim.importId })
   const lease = keepLease({ ...context, log }, claim)
   const signals = [lease.refused, lease.expired, ...(context.shutdown === undefined ? [] : [context.shutdown])]
   try {
     const withoutErrorFile = claim.tries > context.settings.IMPORT_ATTEMPTS
+    const { progress } = claim
     const work = { ...context, log, shutdown: AbortSignal.any(signals) }
-    const mails = await finish(work, claim, claim.progress, { state: 'cancelled' }, withoutErrorFile)
-    log.info({ rows_applied: claim.progress.rowsApplied }, 'cancelled import reported')
+    const mails = await finish({ context: work, claim, progress }, { state: 'cancelled' }, { withoutErrorFile })
+    log.info({ rows_applied: progress.rowsApplied }, 'cancelled import reported')
     return mails
   } catch (error) {
     if (!(error instanceof ClaimLost)) await postponeReport({ ...context, log }, claim, error)
@@ -65,7 +66,7 @@ async function report(context: ImportContext, claim: Claim): Promise<MailId[]> {
  * Postpones the report: by {@link retrySeconds}, or only to the next run if this process shuts down. Neither a shutdown
  * nor an outage counts as a try.
  */
-async function postponeReport(context: ImportContext, claim: Claim, error: unknown): Promise<void> {
+async function postponeReport(context: ImportContext, claim: ClaimedImport, error: unknown): Promise<void> {
   const interrupted = context.shutdown?.aborted === true
   await makeRoomAfter(error, context)
   const counts = !interrupted && !(await isOutage(error, context))

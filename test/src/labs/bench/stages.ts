@@ -13,9 +13,9 @@ const stages: readonly [name: string, matches: RegExp][] = [
   ['waiting', /^\(idle\)/],
   ['collecting garbage', /^\(garbage collector\)/],
   ['splitting rows', /packages\/csv\//],
-  ['hashing rows', /row-hash|wasm/],
-  ['checking and converting cells', /packages\/profiles\/src\/(values|batch)\/|RegExp:/],
-  ['processing batches', /packages\/(imports|profiles)\//],
+  ['hashing rows', /batches\/src\/hashes|wasm/],
+  ['checking and converting cells', /packages\/(profiles\/src\/values|batches\/src\/documents)\/|RegExp:/],
+  ['processing batches', /packages\/(batches|imports|profiles)\//],
   ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|packages\/database\//],
   ['writing to sockets', /^(writev|writeBuffer|writeLatin1String|writeUtf8String) /],
   [

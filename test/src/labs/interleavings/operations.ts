@@ -4,7 +4,7 @@ import type { ProfileEntry } from '@sluice/contract'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings, deletionSettings, runDeletions } from '@sluice/deletions'
 import {
-  type Claim,
+  type ClaimedImport,
   cancelImport,
   claimImport,
   claimNext,
@@ -28,7 +28,7 @@ interface Operations {
   /** Claims an import and runs it to its end. */
   claimAndRun: ImportId
   /** Runs an import that was claimed before. */
-  run: Claim
+  run: ClaimedImport
   claimNext: undefined
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
   cancel: { importId: string }
@@ -56,7 +56,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   await api.ready()
   const update = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
   const never = new AbortController().signal
-  const run = async (claim: Claim) => (await runImport(context, claim, never)).outcome
+  const run = async (claim: ClaimedImport) => (await runImport(context, claim, never)).outcome
 
   const operations: { [Name in OperationName]: (argument: Operation<Name>) => Promise<unknown> } = {
     async warmUp() {

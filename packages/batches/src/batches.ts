@@ -1,0 +1,220 @@
+import { randomInt } from 'node:crypto'
+import { readRows } from '@sluice/csv'
+import { NothingFound, ranOutOfTime, waitedTooLong } from '@sluice/database'
+import type { FileProgress } from './columns/columns.ts'
+import type { BatchContext } from './context.ts'
+import { ProfileBatch } from './documents/profile-batch.ts'
+import { KeptRows } from './errors/kept-rows.ts'
+import { RowHashes } from './hashes/row-hashes.ts'
+import { cutBatches, joinBatches, partBatch, type RowBatch } from './rows/cut.ts'
+import { type BatchMemory, countSpellings, type PreparedBatch, prepareBatch, settleTypes } from './rows/prepare.ts'
+import { BatchSize } from './write/batch-size.ts'
+import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight } from './write/commit.ts'
+import { joinWhileNobodyWaits } from './write/large-batches.ts'
+import { ProfileExpectation } from './write/profile-expectation.ts'
+import { TypesChanged } from './write/register-keys.ts'
+
+/** The rest of a file that is to be written. */
+export interface BatchesOptions extends Omit<BatchContext, 'lockSpace'> {
+  committed: FileProgress
+  /** Byte offset of the first row to write in the uncompressed file. */
+  position: number
+  /** Maximum number of rows of a transaction. */
+  maxRows: number
+}
+
+/** Number of rows of a file's first batch. It is small, so that progress or the first error shows early. */
+const firstRows = 1_000
+
+/** Opens the batches of a file. They own `columns` from now on. Returns undefined if the app was deleted. */
+export async function openBatches(options: BatchesOptions): Promise<Batches | undefined> {
+  const app = await options.db
+    .selectFrom('apps')
+    .select('row_hash_secret')
+    .where('app_id', '=', options.owner.appId)
+    .executeTakeFirst()
+  return app === undefined ? undefined : new Batches(options, new RowHashes(app.row_hash_secret))
+}
+
+/** A batch that was sent to the database. */
+interface BatchInFlight {
+  batch: PreparedBatch
+  /**
+   * Resolves when the transaction holds the lock for which the following batch waits. Replaced if the batch aborts and
+   * waits for the preceding batch. Otherwise the following batch would find the lock free and abort as well, and so on
+   * to the end of the file.
+   */
+  locked: PromiseWithResolvers<void>
+  committed: Promise<void>
+  isCommitted: boolean
+}
+
+/**
+ * Writes the rows of a file into profiles, batch by batch, from a committed offset on.
+ *
+ * Usage: {@link add} each batch that {@link from} yields, then call {@link end}, whatever happened. A batch is one
+ * transaction with the owner's progress, or several if transactions had to be made smaller.
+ *
+ * A few batches may be in flight at the same moment, each on its own connection: while one writes, the following ones
+ * look up and check. They write one after the other. Batches that share a user, or may register keys, are never in
+ * flight together. The outcome is therefore as if each batch had started after the preceding one.
+ */
+export class Batches {
+  /** How many rows a transaction may have, now and in the next try. */
+  readonly size: BatchSize
+  readonly #options: BatchesOptions
+  readonly #context: BatchContext
+  readonly #rowHashes: RowHashes
+  /** In file order. */
+  readonly #inFlight: BatchInFlight[] = []
+  /** Memory of committed batches. Later batches reuse it. */
+  readonly #freeMemory: BatchMemory[] = []
+  readonly #expectation = new ProfileExpectation()
+  /** Number of batches, and of rows in the file, at the end of the last batch that was sent. */
+  #batches = 0
+  #rows: number
+  /** Types after the last batch that was sent; undefined if none was sent or recorded yet. */
+  #types: PreparedBatch['types'] | undefined
+  #lastCommitAt = 0
+
+  constructor(options: BatchesOptions, rowHashes: RowHashes) {
+    const { columns, types, rowsTotal, batchRows } = options.committed
+    this.size = new BatchSize(batchRows)
+    this.#options = options
+    this.#context = { ...options, lockSpace: randomInt(-(2 ** 31), 2 ** 31) }
+    this.#rowHashes = rowHashes
+    this.#rows = rowsTotal
+    this.#types = columns === null ? undefined : types
+  }
+
+  /** Cuts the file into batches. Accepts its uncompressed bytes from the position on. */
+  from(bytes: AsyncIterable<Buffer>): AsyncGenerator<RowBatch> {
+    const { db, columns, committed, position, maxRows } = this.#options
+    const limits = {
+      rows: maxRows,
+      keyBytes: columns.jsonKeys.map((key) => (key === undefined ? 0 : key.length + 1)),
+      firstRows: committed.columns === null ? firstRows : maxRows,
+      firstEnd: committed.batchEnd ?? position,
+    }
+    const batches = cutBatches(readRows(bytes, { position, columns: columns.names.length }), position, limits)
+    return joinBatches(batches, () => Math.min(maxRows, this.size.rows), joinWhileNobodyWaits(db, columns))
+  }
+
+  /**
+   * Sends a batch, in parts if it is larger than a transaction may be. Waits for preceding batches as far as it must.
+   * Throws the error of the first batch that failed: `NothingFound` if the owner lost the rows, `KeyLimitExceeded`,
+   * `FileError` if a declared key was registered with another type meanwhile, or an error of the database.
+   */
+  async add(rows: RowBatch): Promise<void> {
+    settleTypes(rows, this.#context.columns)
+    for (const part of partBatch(rows, () => this.size.rows)) await this.#addPart(part)
+  }
+
+  /**
+   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys,
+   * waits for its commit as well.
+   */
+  async #addPart(rows: RowBatch): Promise<void> {
+    const { columns } = this.#context
+    countSpellings(rows, columns)
+    const memory = this.#freeMemory.pop()
+    const empty = memory ?? { profileBatch: new ProfileBatch(), keptRows: new KeptRows(columns.names) }
+    const batch = await prepareBatch(rows, columns, this.#rowHashes, empty)
+    const isAlone = batch.mayRegister
+    const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
+    const sharesUsers = (other: BatchInFlight) => batch.profileBatch.sharesUsersWith(other.batch.profileBatch)
+    while (this.#inFlight.length > maxOthers || this.#inFlight.some(sharesUsers)) await this.#firstCommitted()
+    this.#send(batch)
+    if (isAlone) await this.#firstCommitted()
+  }
+
+  /** Waits until no batch is in flight. Throws as {@link add}. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#inFlight.map(({ committed }) => committed))
+    while (this.#inFlight.length > 0) await this.#firstCommitted()
+  }
+
+  async #firstCommitted(): Promise<void> {
+    await this.#inFlight[0]?.committed
+    const first = this.#inFlight.shift()
+    if (first === undefined) return
+    const { profileBatch, keptRows } = first.batch
+    profileBatch.clear()
+    this.#freeMemory.push({ profileBatch, keptRows })
+  }
+
+  #send(batch: PreparedBatch): void {
+    const preceding = this.#inFlight.at(-1)
+    const entry: BatchInFlight = {
+      batch,
+      isCommitted: false,
+      locked: Promise.withResolvers<void>(),
+      committed: Promise.resolve(),
+    }
+    const place = this.#nextPlace(batch, () => entry.locked.resolve())
+    const sentAt = performance.now()
+    entry.committed = this.#commit(entry, place, preceding).then(async ({ written, profiles }) => {
+      await preceding?.committed // Postgres commits in order, but its answers may arrive in another order.
+      entry.isCommitted = true
+      const now = performance.now()
+      this.size.committed(now - Math.max(sentAt, this.#lastCommitAt))
+      this.#lastCommitAt = now
+      // Only a batch that was in flight alone can have other types now. So no later batch was sent with the old types.
+      if (written.types !== batch.types) this.#types = written.types
+      this.#expectation.note(profiles)
+      this.#context.progress.onCommit(written, now - sentAt)
+    })
+    entry.committed.catch(() => {}) // `#firstCommitted` throws the error.
+    this.#inFlight.push(entry)
+  }
+
+  #nextPlace(batch: PreparedBatch, onLocked: () => void): Omit<BatchPlace, 'followsBatchInFlight'> {
+    const place = {
+      number: this.#batches++,
+      precedingRows: this.#rows,
+      precedingTypes: this.#types,
+      expectation: this.#expectation.next(),
+      onLocked,
+    }
+    this.#rows += batch.rows
+    this.#types = batch.types
+    return place
+  }
+
+  /** Commits a batch. Its types may have changed since it was sent. */
+  async #commit(
+    entry: BatchInFlight,
+    place: Omit<BatchPlace, 'followsBatchInFlight'>,
+    preceding: BatchInFlight | undefined,
+    batch = entry.batch,
+  ): Promise<Committed> {
+    // Opening a connection may take longer than a whole batch on an open one. Without this wait, this batch might look
+    // for the lock of the preceding one before that transaction has acquired it.
+    if (preceding !== undefined) await Promise.race([preceding.locked.promise, preceding.committed.catch(() => {})])
+    const followsBatchInFlight = preceding?.isCommitted === false
+    const { columns } = this.#context
+    try {
+      const committed = await commitBatch(this.#context, batch, { ...place, followsBatchInFlight })
+      for (const column of committed.written.registered) columns.register(column, column.type)
+      return committed
+    } catch (error) {
+      if (error instanceof TypesChanged) {
+        for (const [column, type] of error.registered) columns.register(column, type)
+        batch.profileBatch.clear()
+        // The hashes of the rows depend on the types.
+        const retyped = await prepareBatch(batch, columns, this.#rowHashes, batch)
+        return await this.#commit(entry, place, preceding, retyped)
+      }
+      // The owner need not have lost the rows: the preceding batch may have aborted because of a conflict, so that this
+      // batch found nothing to follow. Or it has spent its time waiting. It is then sent again after that batch.
+      const mayBeRepeated = error instanceof NothingFound || ranOutOfTime(error) || waitedTooLong(error)
+      if (!mayBeRepeated || !followsBatchInFlight) {
+        this.size.failed(batch.rows)
+        throw error
+      }
+      entry.locked = Promise.withResolvers()
+      await preceding?.committed
+      return await this.#commit(entry, place, undefined, batch)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { CompiledQuery, Database, RawBuilder } from '@sluice/database'
+import type { Columns, ProfileColumn } from './columns/columns.ts'
+import type { ErrorCounts } from './errors/error-counts.ts'
+import type { PreparedBatch } from './rows/prepare.ts'
+
+/** What the batches of a file share. */
+export interface BatchContext {
+  db: Database
+  owner: BatchOwner
+  progress: ProgressStatements
+  columns: Columns
+  /** Number of keys that an app without a limit of its own may have. */
+  keyLimit: number
+  /** First of the two integers that identify their locks. It is random, so that no two files block each other. */
+  lockSpace: number
+}
+
+/** Whose rows these are. */
+export interface BatchOwner {
+  appId: number
+  /** Deletions with a higher number completed after the rows were sent. */
+  dataOrder: number
+  /** The rows are checked, and nothing is applied. */
+  dryRun: boolean
+}
+
+/** How the owner records its progress. */
+export interface ProgressStatements {
+  /** Returns a query that finds a row if exactly the rows before this offset of the file are committed. */
+  isAt(position: number): CompiledQuery
+  /**
+   * Returns the statements that record a batch. They end its transaction. One of them must use `mustFind`, so that the
+   * transaction fails if the rows are no longer the owner's, or the preceding batch is not committed.
+   */
+  record(batch: WrittenBatch): CompiledQuery[]
+  /** Called after each commit, in file order. `ms` is the time since the batch was sent. */
+  onCommit(batch: WrittenBatch, ms: number): void
+}
+
+type OfRows = 'start' | 'end' | 'wholeEnd' | 'rows' | 'types' | 'warnings' | 'spellingCounts' | 'keptRows'
+
+/** A batch in the transaction that writes it. `keptRows` are the invalid rows, for the error file. */
+export interface WrittenBatch extends Pick<PreparedBatch, OfRows> {
+  /** The types are not those after the preceding batch. */
+  hasNewTypes: boolean
+  rowsFailed: number
+  /** The rows that failed, by message. */
+  errorCounts: ErrorCounts
+  /** Columns whose keys the batch registers, or would register without `dryRun`. */
+  registered: readonly ProfileColumn[]
+  /** An expression for the number of rows that change a profile. */
+  rowsChanged: RawBuilder<number>
+}

@@ -1,0 +1,256 @@
+import type { ValueType } from '@sluice/contract'
+import { ByteWriter, type RowProblem } from '@sluice/profiles'
+import { documentOfUser, writeCopyRows } from './copy-rows.ts'
+import { ElementList } from './element-list.ts'
+import { inKeyOrder } from './key-order.ts'
+import { hashOf, UserIndex } from './user-index.ts'
+
+/** Stands for a missing hash. 16 bytes are enough that two rows of one user never have the same hash by chance. */
+const noHash = Buffer.alloc(16)
+
+const openingBrace = 0x7b
+const closingBrace = 0x7d
+const comma = 0x2c
+const jsonNull = Buffer.from('null')
+
+/**
+ * What may come next:
+ *
+ * - `users`: rows' users, or the first row's values.
+ * - `rows`: the next row's values, or reading the documents.
+ * - `open row`: a value of the row, or its end.
+ * - `refused row`: a value of the row, or dropping it, because one of its values cannot be stored.
+ * - `complete`: reading the documents, which were joined by user.
+ */
+type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
+
+/**
+ * What a batch of rows changes in profiles. It has each user once, in order of appearance.
+ *
+ * Usage, in this order; any other order throws:
+ *
+ * 1. {@link addRow} adds the user of each row, and {@link addHash} a hash of the row. A lookup needs no more than that.
+ * 2. {@link beginRow}, {@link addValue} or {@link addRemoval} for each key, then {@link keepRow} or {@link dropRow} add
+ *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts,
+ *    without an object for each value. Later rows of a user win, key by key.
+ * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear}, which
+ *    begins at 1 again, or {@link clearValues}, which begins at 2 again. Both keep the memory.
+ */
+export class ProfileBatch {
+  readonly #ids = new ElementList('text')
+  readonly #index = new UserIndex(this.#ids)
+  readonly #documents = new ElementList('text')
+  readonly #hashes = new ElementList('uuid')
+  readonly #rowWriter = new ByteWriter(2 ** 10)
+  /** By user, the number of its document; -1 if it has none. */
+  readonly #documentOf: number[] = []
+  /** By user with several rows, the documents of the rows in order. They are joined when the batch is complete. */
+  readonly #rowsOf = new Map<number, number[]>()
+  #phase: Phase = 'users'
+  #hasRemovals = false
+  /** The bytes that hold the cells of the open row, and whether they are known to be UTF-8 without NUL. */
+  #source: Buffer = noHash
+  #isText = false
+
+  /** Whether rows remove keys from profiles. The documents hold null for these keys. */
+  get hasRemovals(): boolean {
+    return this.#hasRemovals
+  }
+
+  /** The number of users. */
+  get size(): number {
+    return this.#ids.count
+  }
+
+  /** Removes users and values. */
+  clear(): void {
+    this.#index.clear()
+    this.#ids.clear()
+    this.#hashes.clear()
+    this.#documentOf.length = 0
+    this.#rowsOf.clear()
+    this.clearValues()
+  }
+
+  /** Removes the values and keeps the users. */
+  clearValues(): void {
+    this.#documents.clear()
+    this.#documentOf.fill(-1)
+    for (const rows of this.#rowsOf.values()) rows.length = 0
+    this.#hasRemovals = false
+    this.#phase = 'users'
+  }
+
+  /**
+   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. Returns the user's number in this batch.
+   */
+  addRow(source: Buffer, start: number, end: number): number {
+    if (this.#phase !== 'users') throw outOfOrder('addRow', this.#phase)
+    const idHash = hashOf(source, start, end)
+    const known = this.#index.find(source, start, end, idHash)
+    if (known !== -1) {
+      this.#rowsOf.set(known, [])
+      return known
+    }
+    this.#ids.begin().write(source, start, end)
+    const number = this.#ids.end()
+    this.#hashes.begin().write(noHash)
+    this.#hashes.end()
+    this.#documentOf.push(-1)
+    this.#index.add(number, idHash)
+    return number
+  }
+
+  /**
+   * Sets the hash of the row that was added last, and of its user: the 16 bytes of `hashes` from `at` on. It must differ
+   * if the same row has another meaning (columns, types). A user with several rows keeps no hash.
+   */
+  addHash(user: number, hashes: Buffer, at: number): void {
+    const { bytes } = this.#hashes.writer
+    const start = this.#hashes.startOf(user)
+    if (this.isRepeated(user)) bytes.fill(0, start, this.#hashes.endOf(user))
+    else hashes.copy(bytes, start, at, at + noHash.length)
+  }
+
+  /** Whether a user of this batch is also a user of another batch. */
+  sharesUsersWith(other: ProfileBatch): boolean {
+    return this.#index.sharesUsersWith(other.#index, this.size)
+  }
+
+  /** Begins the document of a row whose cells are in `source`. `isText`: they are known to be UTF-8 without NUL. */
+  beginRow(source: Buffer, isText: boolean): void {
+    if (this.#phase !== 'users' && this.#phase !== 'rows') throw outOfOrder('beginRow', this.#phase)
+    this.#phase = 'open row'
+    this.#source = source
+    this.#isText = isText
+    this.#documents.begin().writeByte(openingBrace)
+  }
+
+  /**
+   * Adds a value to the row. `jsonKey` is `"key":`. The cell is the row's source from `start` to `end`, not empty.
+   *
+   * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are
+   * any.
+   */
+  addValue(jsonKey: Buffer, start: number, end: number, type: ValueType): RowProblem | undefined {
+    const writer = this.#beginMember('addValue', jsonKey)
+    const problem = writer.writeCell(this.#source, start, end, type, this.#isText)
+    if (problem !== undefined) this.#phase = 'refused row'
+    return problem
+  }
+
+  /** Notes in the row that a key is removed from the profile. Later rows of the user may set the key again. */
+  addRemoval(jsonKey: Buffer): void {
+    this.#beginMember('addRemoval', jsonKey).write(jsonNull)
+    this.#hasRemovals = true
+  }
+
+  /** Ends the row, and assigns its values to this user. */
+  keepRow(user: number): void {
+    if (this.#phase !== 'open row') throw outOfOrder('keepRow', this.#phase)
+    if (user < 0 || user >= this.size) throw new Error(`user ${user} is not in the batch`)
+    if (this.#isEmptyRow()) {
+      this.dropRow()
+      return
+    }
+    this.#phase = 'rows'
+    this.#documents.writer.writeByte(closingBrace)
+    const document = this.#documents.end()
+    this.#documentOf[user] = document
+    this.#rowsOf.get(user)?.push(document)
+  }
+
+  /** Ends the row. Nothing of it is applied. */
+  dropRow(): void {
+    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder('dropRow', this.#phase)
+    this.#phase = 'rows'
+    this.#documents.drop()
+  }
+
+  /** Returns a `text[]` of the IDs of all users, or of the users with these numbers. */
+  idArray(users?: readonly number[]): Buffer {
+    return users === undefined ? this.#ids.array() : this.#ids.arrayOf(users)
+  }
+
+  /** Returns a `text[]` of the documents of these users. Each user must have a document. */
+  documentArray(users: readonly number[]): Buffer {
+    this.#complete()
+    return this.#documents.arrayOf(users.map((user) => documentOfUser(this.#documentOf, user)))
+  }
+
+  /**
+   * Returns the profiles of these users as rows for `copyInto`, in about the order of the IDs. Each user must have a
+   * document.
+   */
+  copyRows(appId: number, users: readonly number[]): Buffer {
+    this.#complete()
+    const lists = { id: this.#ids, hash: this.#hashes, document: this.#documents, documentOf: this.#documentOf }
+    return writeCopyRows(this.#rowWriter, appId, lists, inKeyOrder(this.#ids, users))
+  }
+
+  /**
+   * Returns a `uuid[]` of the rows' hashes, for all users or for these users. A user without a hash has a UUID with all
+   * bits 0.
+   */
+  hashArray(users?: readonly number[]): Buffer {
+    return users === undefined ? this.#hashes.array() : this.#hashes.arrayOf(users)
+  }
+
+  /** Whether a user has several rows in this batch, with values or without. */
+  isRepeated(user: number): boolean {
+    return this.#rowsOf.has(user)
+  }
+
+  /** Returns the rows of repeated users, in order: a `text[]` of their users' IDs, and one of their documents. */
+  rowArrays(users: readonly number[]): { ids: Buffer; documents: Buffer; count: number } {
+    const rows = users.flatMap((user) => (this.#rowsOf.get(user) ?? []).map((document) => ({ user, document })))
+    return {
+      ids: this.#ids.arrayOf(rows.map(({ user }) => user)),
+      documents: this.#documents.arrayOf(rows.map(({ document }) => document)),
+      count: rows.length,
+    }
+  }
+
+  /** Whether a user has new values in this batch. */
+  hasDocument(user: number): boolean {
+    return this.#documentOf[user] !== -1
+  }
+
+  /** Writes the key of the open row's next member. Returns the writer for its value. */
+  #beginMember(step: string, jsonKey: Buffer): ByteWriter {
+    if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder(step, this.#phase)
+    const { writer } = this.#documents
+    if (!this.#isEmptyRow()) writer.writeByte(comma)
+    writer.write(jsonKey)
+    return writer
+  }
+
+  #isEmptyRow(): boolean {
+    return this.#documents.openLength === 1
+  }
+
+  /**
+   * Joins the documents of each user. If a JSON object has a key twice, Postgres keeps the last value. That is also the
+   * rule for rows.
+   */
+  #complete(): void {
+    if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
+    if (this.#phase === 'complete') return
+    this.#phase = 'complete'
+    for (const [user, documents] of this.#rowsOf) {
+      if (documents.length < 2) continue
+      const writer = this.#documents.begin()
+      for (const [index, document] of documents.entries()) {
+        const [start, end] = [this.#documents.startOf(document), this.#documents.endOf(document)]
+        writer.writeByte(index === 0 ? openingBrace : comma)
+        writer.write(writer.bytes, start + 1, end - 1)
+      }
+      writer.writeByte(closingBrace)
+      this.#documentOf[user] = this.#documents.end()
+    }
+  }
+}
+
+function outOfOrder(step: string, phase: Phase): Error {
+  return new Error(`a profile batch was used out of order: ${step} in phase "${phase}"`)
+}

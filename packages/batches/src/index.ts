@@ -1,0 +1,5 @@
+export { Batches, openBatches } from './batches.ts'
+export type { Columns, FileOptions, FileProgress } from './columns/columns.ts'
+export { openColumns } from './columns/open-columns.ts'
+export type { ProgressStatements, WrittenBatch } from './context.ts'
+export { ErrorLines } from './errors/error-lines.ts'

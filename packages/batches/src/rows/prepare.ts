@@ -1,0 +1,120 @@
+import { setImmediate } from 'node:timers/promises'
+import { type ImportWarning, type ValueType, valueMessages } from '@sluice/contract'
+import { type Cells, isText, problemOf, RowSplitter } from '@sluice/csv'
+import { addSpelling } from '@sluice/profiles'
+import type { Columns } from '../columns/columns.ts'
+import { SampledColumns } from '../columns/sampled-columns.ts'
+import type { ProfileBatch } from '../documents/profile-batch.ts'
+import type { KeptRows } from '../errors/kept-rows.ts'
+import { columnProblem, type Problem, unregistered } from '../errors/problems.ts'
+import type { RowHashes } from '../hashes/row-hashes.ts'
+import { hashBytes } from '../hashes/sip-hash.ts'
+import type { RowBatch } from './cut.ts'
+
+/**
+ * The memory of a batch. One batch after another uses it: allocating it for each batch would leave megabytes of
+ * garbage.
+ */
+export interface BatchMemory {
+  /** The users of the rows with a hash of each row, and later the values of the rows. */
+  profileBatch: ProfileBatch
+  /** The rows that are not applied, which are kept for the error file. */
+  keptRows: KeptRows
+}
+
+/** A batch whose rows have been assigned to users. Nothing else of the rows has been read. */
+export interface PreparedBatch extends RowBatch, BatchMemory {
+  /** By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read. */
+  users: Int32Array
+  /** Types of the columns, by key, as far as they are settled after this batch. */
+  types: Readonly<Record<string, ValueType>>
+  /** Warnings about the inferred types, as of the last row of this batch. */
+  warnings: readonly ImportWarning[]
+  /** As in `Columns`, as of the last row of this batch. */
+  spellingCounts: readonly (readonly number[])[]
+  /** The batch may register keys: some columns have a type but no registered key. */
+  mayRegister: boolean
+}
+
+/** The number in `users` for a row without a readable user ID. */
+export const noUser = -1
+
+/**
+ * Settles the types of columns that had no value so far, from the values of this batch (design.md §3, Inference).
+ * Changes `columns`.
+ */
+export function settleTypes({ slices }: RowBatch, columns: Columns): void {
+  if (columns.untyped.length === 0) return
+  const sampled = new SampledColumns(columns)
+  for (const { block, from, to } of slices) for (let row = from; row < to; row++) sampled.add(block, row)
+  sampled.settle()
+}
+
+/**
+ * Counts the values of this batch that lose their spelling in an inferred type. Must be called once for each batch, in
+ * file order, after its types are settled. Changes `columns`.
+ */
+export function countSpellings({ slices }: RowBatch, columns: Columns): void {
+  const { watched } = columns
+  if (watched.size === 0) return
+  const all = [...watched]
+  const most = 1 + Math.max(...all.map(([{ index }]) => index))
+  const splitter = new RowSplitter()
+  for (const { block, from, to } of slices) {
+    for (let row = from; row < to; row++) {
+      if (problemOf(block, row) !== undefined) continue
+      const { bytes, count, start: starts, end: ends } = splitter.split(block, row, most)
+      for (const [{ index, type }, losses] of all) {
+        const [start, end] = [starts[index] ?? 0, ends[index] ?? 0]
+        if (index >= count || start === end || columns.isClearMarker(bytes, start, end)) continue
+        if (type === 'int' || type === 'decimal') addSpelling(losses, type, bytes, start, end)
+      }
+    }
+  }
+}
+
+/**
+ * Adds the users of the rows to the memory, which must not have any users yet.
+ *
+ * Yields to the event loop after each block of rows. Otherwise a preceding batch, for which Postgres has already
+ * answered, would keep its locks until all rows of this batch are hashed.
+ */
+export async function prepareBatch(
+  batch: RowBatch,
+  columns: Columns,
+  rowHashes: RowHashes,
+  memory: BatchMemory,
+): Promise<PreparedBatch> {
+  const { profileBatch, keptRows } = memory
+  const users = new Int32Array(batch.rows).fill(noUser)
+  const { userIdIndex } = columns
+  const cells = new RowSplitter()
+  let number = 0
+  for (const { block, from, to } of batch.slices) {
+    const hashes = rowHashes.of(block, from, to, columns)
+    for (let row = from; row < to; row++, number++) {
+      if (problemOf(block, row) !== undefined) continue
+      cells.split(block, row, userIdIndex + 1)
+      if (userIdCellProblem(cells, block.isText, userIdIndex) !== undefined) continue
+      const [start, end] = [cells.start[userIdIndex] ?? 0, cells.end[userIdIndex] ?? 0]
+      const user = profileBatch.addRow(cells.bytes, start, end)
+      profileBatch.addHash(user, hashes, (row - from) * hashBytes)
+      users[number] = user
+    }
+    await setImmediate()
+  }
+  const { types, warnings, spellingCounts, unregistered } = columns
+  const mayRegister = unregistered.length > 0
+  return { ...batch, profileBatch, keptRows, users, types, warnings, spellingCounts, mayRegister }
+}
+
+/**
+ * Returns the problem of a row's user ID; undefined if the ID can be looked up. `areText`: all cells are UTF-8 without
+ * NUL.
+ */
+export function userIdCellProblem(cells: Cells, areText: boolean, userIdIndex: number): Problem | undefined {
+  const [start, end] = [cells.start[userIdIndex], cells.end[userIdIndex]]
+  if (userIdIndex >= cells.count || start === end) return unregistered(userIdIndex)
+  const isReadable = areText || isText(cells.bytes.subarray(start, end))
+  return isReadable ? undefined : columnProblem(userIdIndex, valueMessages.notUtf8)
+}
