@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { functions } from '../apps/api/src/rate-limiting.ts'
+import { endpoints } from '../apps/api/src/endpoints/index.ts'
+import { rateSettings } from '../apps/api/src/rate-limiting.ts'
 import { settings } from '../packages/config/src/settings.ts'
-import { openApiDocument } from '../packages/contract/src/openapi/document.ts'
 import { type Module, readModules, root } from './modules.ts'
 
 // Tables in documents that are made from the code:
@@ -23,7 +23,7 @@ export const tables: readonly GeneratedTable[] = [
 ]
 
 function settingsTable(): string {
-  const rows = Object.entries(settings).map(([name, setting]) => {
+  const rows = Object.entries({ ...settings, ...rateSettings }).map(([name, setting]) => {
     const value = 'default' in setting ? `\`${setting.default}\`` : 'optional' in setting ? '' : 'required'
     const names = 'secret' in setting ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``
     return `| ${names} | ${value} | ${setting.description} |`
@@ -31,18 +31,10 @@ function settingsTable(): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n')
 }
 
-/** Lists the operations that need a token, with the default of their rate limit. */
+/** Lists the endpoints that need a token, with the default of their rate limit. */
 function routeTable(): string {
-  const limits = Object.values(functions).map(({ route, setting }) => [route, settings[setting].default] as const)
-  const limitOf = new Map(limits.map(([route, limit]) => [route.replaceAll(/:\w+/g, '{}'), limit]))
-  const rows = Object.entries(openApiDocument('').paths).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(([, { security }]) => security.length > 0)
-      .map(([method, { summary, 'x-sluice-extension': isExtension }]) => {
-        const route = `${method.toUpperCase()} ${path}`
-        const limit = limitOf.get(route.replaceAll(/\{\w+\}/g, '{}'))
-        return `| \`${route}\` | ${summary} | ${limit} | ${isExtension ? 'ext' : ''} |`
-      }),
+  const rows = endpoints.flatMap(({ method, path, summary, limit, extension }) =>
+    limit === undefined ? [] : `| \`${method} ${path}\` | ${summary} | ${limit.rate} | ${extension ? 'ext' : ''} |`,
   )
   return ['| request | does | limit | |', '|---|---|---|---|', ...rows].join('\n')
 }

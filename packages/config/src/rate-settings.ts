@@ -1,16 +1,8 @@
 import { durationBetween, rateLimit, wholeNumber } from './formats.ts'
 import { withDefault } from './setting.ts'
 
-/** Settings of the limits on requests of an app, on pages and forms of the dashboard, and on sign-ins. */
+/** Settings of the limits on uploads of an app, on pages and forms of the dashboard, and on sign-ins. */
 export const rateSettings = {
-  RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
-  RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),
-  RATE_LIMIT_BULK_IMPORT: withDefault(
-    rateLimit,
-    '10/10m',
-    'First requests of v3 bulk imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_BULK_IMPORT_V2: withDefault(rateLimit, '10/10m', 'v2 bulk imports with one API token in a fixed window'),
   RATE_LIMIT_BUCKET_IMPORT: withDefault(
     rateLimit,
     '600/10m',
@@ -35,44 +27,6 @@ export const rateSettings = {
     wholeNumber(1, 100_000),
     '1000',
     'Maximum number of imports of an app that wait at a time for their upload or for a worker, whatever the upload route',
-  ),
-  RATE_LIMIT_IMPORT_STATUS: withDefault(
-    rateLimit,
-    '6000/60s',
-    'Status requests for imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_IMPORT_LIST: withDefault(rateLimit, '1000/60s', 'Lists of imports with one API token in a fixed window'),
-  RATE_LIMIT_USER: withDefault(rateLimit, '1000/60s', 'Users read with one API token in a fixed window'),
-  RATE_LIMIT_EXPORT: withDefault(rateLimit, '10/10m', 'Exports requested with one API token in a fixed window'),
-  RATE_LIMIT_EXPORT_STATUS: withDefault(
-    rateLimit,
-    '6000/60s',
-    'Status requests for exports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_IMPORT_CANCELLATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Cancellations of imports with one API token in a fixed window',
-  ),
-  RATE_LIMIT_USER_REGISTRATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Registrations of users with one API token in a fixed window',
-  ),
-  RATE_LIMIT_PROFILE_KEYS: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Lists of profile keys with one API token in a fixed window',
-  ),
-  RATE_LIMIT_KEY_REGISTRATION: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Registrations of profile keys with one API token in a fixed window',
-  ),
-  RATE_LIMIT_VALUE_REMOVAL: withDefault(
-    rateLimit,
-    '1000/60s',
-    'Removals of values with one API token in a fixed window',
   ),
   RATE_LIMIT_SIGN_IN: withDefault(
     rateLimit,

@@ -1,5 +1,6 @@
 import { createApp } from '@sluice/accounts'
-import { type ApiDocument, openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
+import type { ApiDocument } from '@sluice/api-app/src/openapi/document-types.ts'
 import { registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'

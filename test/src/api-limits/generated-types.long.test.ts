@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
 import { beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../environment/program.ts'
 
@@ -59,7 +59,7 @@ test('generated types of bodies are those of the contract', async () => {
     ([schema, type]) => `export const to${schema} = (value: wire.${type}): schemas['${schema}'] => value
 export const from${schema} = (value: schemas['${schema}']): wire.${type} => value`,
   )
-  const program = `import type * as wire from '${root}/packages/contract/src/wire-types.ts'
+  const program = `import type * as wire from '${root}/packages/contract/src/answers.ts'
 import type { components } from './api.ts'
 type schemas = components['schemas']
 ${both.join('\n')}`

@@ -1,7 +1,7 @@
 import { createApp } from '@sluice/accounts'
 import { buildApi } from '@sluice/api-app/src/api.ts'
 import { openApiMetrics } from '@sluice/api-app/src/metrics.ts'
-import { openApiRateLimiter, rateLimitSettings } from '@sluice/api-app/src/rate-limiting.ts'
+import { openApiRateLimiter, readRates } from '@sluice/api-app/src/rate-limiting.ts'
 import { readSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionSettings } from '@sluice/deletions'
@@ -44,17 +44,15 @@ async function measure(databaseUrl: string, redisUrl: string | undefined): Promi
     RATE_LIMIT_IMPORT_STATUS: '100000000/60s',
     RATE_LIMIT_TIMEOUT: '10s',
   }
-  const settings = readSettings(environment, [
-    ...deletionSettings,
-    ...rateLimitSettings,
-    ...receiveSettings,
-    ...storageSettings,
-  ])
+  const settings = readSettings(environment, [...deletionSettings, ...receiveSettings, ...storageSettings])
   const log = pino({ level: 'warn' })
   const metrics = openApiMetrics()
   const { db, close } = connect(databaseUrl)
   const storage = openStorage(settings)
-  const rateLimiter = await openApiRateLimiter(redisUrl ? { redisUrl } : { databaseUrl }, settings, { metrics, log })
+  const rateLimiter = await openApiRateLimiter(redisUrl ? { redisUrl } : { databaseUrl }, readRates(environment), {
+    metrics,
+    log,
+  })
   const services = { db, storage, settings, log, apiUrl: 'http://api.test' }
   const limited = buildApi(services, { rateLimiter, metrics })
   const unlimited = buildApi(services)
