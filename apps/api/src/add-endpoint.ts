@@ -1,4 +1,4 @@
-import { check, errors } from '@sluice/contract'
+import { checkRequest, errors } from '@sluice/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { answer } from './answers.ts'
 import { appOf, authentication } from './authentication.ts'
@@ -48,7 +48,7 @@ export function addEndpoint(
 function checkedRequest(endpoint: Endpoint, request: FastifyRequest) {
   const { json, query } = endpoint
   if (json !== undefined) return checkBody(endpoint, request.body)
-  return query === undefined ? { value: undefined } : check(query, request.query)
+  return query === undefined ? { value: undefined } : checkRequest(query, request.query)
 }
 
 function callOf(value: unknown, request: FastifyRequest, reply: FastifyReply): Call<unknown, unknown, string> {

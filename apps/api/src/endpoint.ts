@@ -1,5 +1,5 @@
 import type { RouteAudit } from '@sluice/audit-log'
-import { type Checked, check, type ErrorAnswer, errors, limits, type TextAnswer } from '@sluice/contract'
+import { type Checked, checkRequest, type ErrorAnswer, errors, limits, type TextAnswer } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { z } from 'zod'
@@ -26,7 +26,7 @@ interface RefusedExample {
 }
 
 /** A JSON body. */
-export interface JsonBody<Body> {
+interface JsonBody<Body> {
   description: string
   schema: z.ZodType<Body>
   example: object
@@ -152,7 +152,7 @@ export function endpoint<const Path extends Route, Body, Query, Answer>(
   const refuse = (body && 'refuse' in body && body.refuse) || errors.badRequest
   const checked = body && 'schema' in body ? body.schema : query
   const refusalOf = ({ name, when, given }: RefusedExample): Refusal => {
-    const result = checked === undefined ? { messages: [] } : check(checked as z.ZodType, given)
+    const result = checked === undefined ? { messages: [] } : checkRequest(checked as z.ZodType, given)
     return { name, when, answer: refuse(...('messages' in result ? result.messages : [])) }
   }
   return {
@@ -170,7 +170,7 @@ export function endpoint<const Path extends Route, Body, Query, Answer>(
 /** Checks a JSON body against the endpoint's schema. Returns its value, or the messages of the refusal. */
 export function checkBody({ id, json }: Endpoint, body: unknown): Checked<unknown> {
   if (json === undefined) throw new Error(`${id} has no JSON body`)
-  return check(json.schema, body)
+  return checkRequest(json.schema, body)
 }
 
 /** The refusal of a body or query that the endpoint's schema refuses. */

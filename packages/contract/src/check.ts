@@ -12,11 +12,11 @@ export type Checked<Value> = { value: Value } | { messages: string[] }
  * @example
  * ```ts
  * const users = z.object({ user_ids: listOf(nameOf(255), 'user IDs', 10_000) })
- * check(users, { user_ids: ['alice'] }) // → {"value": {"user_ids": ["alice"]}}
- * check(users, { user_ids: ['alice', ''] }) // → {"messages": ["user_ids[1] must not be empty"]}
+ * checkRequest(users, { user_ids: ['alice'] }) // → {"value": {"user_ids": ["alice"]}}
+ * checkRequest(users, { user_ids: ['alice', ''] }) // → {"messages": ["user_ids[1] must not be empty"]}
  * ```
  */
-export function check<Value>(schema: z.ZodType<Value>, given: unknown): Checked<Value> {
+export function checkRequest<Value>(schema: z.ZodType<Value>, given: unknown): Checked<Value> {
   if (!isJsonObject(given)) return { messages: [notAnObject] }
   const { data, error } = schema.safeParse(given)
   return error === undefined ? { value: data as Value } : { messages: messagesOf(error) }
@@ -37,8 +37,8 @@ function messagesOf({ issues }: z.ZodError): string[] {
  * @example
  * ```ts
  * const flag = member((given) => (given === 'on' ? { value: true } : { messages: ['not on'] }), { type: 'string' })
- * check(z.object({ flag }), { flag: 'on' }) // → {"value": {"flag": true}}
- * check(z.object({ flag }), {}) // → {"messages": ["not on"]}
+ * checkRequest(z.object({ flag }), { flag: 'on' }) // → {"value": {"flag": true}}
+ * checkRequest(z.object({ flag }), {}) // → {"messages": ["not on"]}
  * ```
  */
 export function member<Value>(parse: (given: unknown) => Checked<Value>, described: z.core.JSONSchema.BaseSchema) {
@@ -60,7 +60,7 @@ export function member<Value>(parse: (given: unknown) => Checked<Value>, describ
  * @example
  * ```ts
  * const never = z.object({}).superRefine((_, context) => refuse(context, 'no'))
- * check(never, {}) // → {"messages": ["no"]}
+ * checkRequest(never, {}) // → {"messages": ["no"]}
  * ```
  */
 export function refuse(context: Pick<z.RefinementCtx, 'addIssue'>, message: string): void {
@@ -93,7 +93,7 @@ export function nameOf(maxLength: number) {
  * @example
  * ```ts
  * listOf(nameOf(3), 'keys', 2).safeParse(['a', 'b']).data // → ["a", "b"]
- * check(z.object({ keys: listOf(nameOf(3), 'keys', 1) }), { keys: ['', ''] }) // → {"messages": ["keys must hold at most 1 keys"]}
+ * checkRequest(z.object({ keys: listOf(nameOf(3), 'keys', 1) }), { keys: ['', ''] }) // → {"messages": ["keys must hold at most 1 keys"]}
  * ```
  */
 export function listOf<Item>(item: z.ZodType<Item>, noun: string, max: number) {

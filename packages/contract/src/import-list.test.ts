@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { check } from './check.ts'
+import { checkRequest } from './check.ts'
 import { importCursor, importListQuery } from './import-list.ts'
 
-const parse = (query: object) => check(importListQuery, query)
+const parse = (query: object) => checkRequest(importListQuery, query)
 
 test('without parameters, a page has the newest 20 imports', () => {
   expect(parse({})).toEqual({ value: { limit: 20 } })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { check } from './check.ts'
+import { checkRequest } from './check.ts'
 import { importRequest, parseProfileTypes } from './import-request.ts'
 import { keyProblem } from './profile-keys.ts'
 
 const valid = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
-const requestWith = (members: object) => check(importRequest, { ...valid, ...members })
+const requestWith = (members: object) => checkRequest(importRequest, { ...valid, ...members })
 
 describe('optional members of the first request', () => {
   test('are returned as they were given', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { check } from './check.ts'
+import { checkRequest } from './check.ts'
 import { importRequest } from './import-request.ts'
 
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
@@ -8,14 +8,14 @@ const valid = { checksum, byte_size: '12' }
 describe('the first request of an import', () => {
   test('text/csv is the default type, and the size may be a string or a number', () => {
     const request = { checksum, byte_size: 12, content_type: 'text/csv', dry_run: false, profile_types: {} }
-    expect(check(importRequest, valid)).toEqual({ value: request })
-    expect(check(importRequest, { checksum, byte_size: 12 })).toEqual({ value: request })
+    expect(checkRequest(importRequest, valid)).toEqual({ value: request })
+    expect(checkRequest(importRequest, { checksum, byte_size: 12 })).toEqual({ value: request })
   })
 
   test('only true requests a dry run', () => {
-    expect(check(importRequest, { ...valid, dry_run: true })).toMatchObject({ value: { dry_run: true } })
+    expect(checkRequest(importRequest, { ...valid, dry_run: true })).toMatchObject({ value: { dry_run: true } })
     const refused = { messages: ['Validation failed: dry_run must be true or false'] }
-    for (const dry_run of ['true', 1, {}]) expect(check(importRequest, { ...valid, dry_run })).toEqual(refused)
+    for (const dry_run of ['true', 1, {}]) expect(checkRequest(importRequest, { ...valid, dry_run })).toEqual(refused)
   })
 
   test.each([
@@ -57,11 +57,11 @@ describe('the first request of an import', () => {
     ['a body that is not an object', ['x'], 'The request body must be a JSON object.'],
     ['no body', undefined, 'The request body must be a JSON object.'],
   ])('refuses %s', (_, body, message) => {
-    expect(check(importRequest, body)).toEqual({ messages: [message] })
+    expect(checkRequest(importRequest, body)).toEqual({ messages: [message] })
   })
 
   test('names every invalid field', () => {
-    expect(check(importRequest, { checksum: 'x', content_type: 'x' })).toEqual({
+    expect(checkRequest(importRequest, { checksum: 'x', content_type: 'x' })).toEqual({
       messages: [
         'Validation failed: Checksum is invalid',
         'param is missing or the value is empty: byte_size',

@@ -1,5 +1,5 @@
 export * from './answers.ts'
-export { type Checked, check, documented, documentedAll, listOf, member, nameOf } from './check.ts'
+export { type Checked, checkRequest, documented, documentedAll, listOf, member, nameOf } from './check.ts'
 export { type MappedColumn, parseColumnMapping, parseColumnNames } from './column-mapping.ts'
 export { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } from './errors.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'

@@ -6,6 +6,7 @@ import {
   limits,
   member,
   profileUpdateAnswer,
+  sentEntry,
   textProblem,
   valueMessages,
 } from '@sluice/contract'
@@ -13,6 +14,7 @@ import { checkEntries, joinedProfileUpdates, KeyLimitExceeded, TypeConflict, Unr
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
+import { schemaRef } from '../openapi/schemas.ts'
 
 const entries = [
   { key: 'name', type: 'string' as const, value: 'Alice' },
@@ -44,7 +46,7 @@ const schema = z
         type: 'array',
         description: 'If a key occurs more than once, the last entry applies. Each entry must be valid.',
         minItems: 1,
-        items: { $ref: '#/components/schemas/ProfileEntry' },
+        items: schemaRef(sentEntry),
       }),
   })
   .meta({ id: 'ProfileUpdateRequest', required: ['user_id', 'user_profiles'] })

@@ -1,6 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
-import { check, keyRegistration, type ProfileKeyView } from '@sluice/contract'
+import { checkRequest, keyRegistration, type ProfileKeyView } from '@sluice/contract'
 import { declareKeys, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
@@ -31,7 +31,7 @@ export function addKeysCommand(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (pairs: string[]) => {
       const app = appOf(add)
-      const parsed = check(keyRegistration, { profile_keys: pairs.map(keyAndType) })
+      const parsed = checkRequest(keyRegistration, { profile_keys: pairs.map(keyAndType) })
       if ('messages' in parsed) throw new Failure(parsed.messages.join(', '), 2)
       const { PROFILE_KEY_LIMIT: limit } = readSettings(process.env, ['PROFILE_KEY_LIMIT'])
       const list = await withDatabase(async (db) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { checkBody } from '@sluice/api-app/src/endpoint.ts'
 import { endpoints } from '@sluice/api-app/src/endpoints/index.ts'
 import {
-  check,
+  checkRequest,
   clearMarkerProblem,
   importListQuery,
   parseColumnMapping,
@@ -66,7 +66,7 @@ export const requestBodies: Target = {
       checkMessages(answer, name)
       assert.deepEqual(checkOf(parsedOr(text)), answer)
     }
-    checkMessages(check(importListQuery, { state: text, limit: text, cursor: text }), 'list')
+    checkMessages(checkRequest(importListQuery, { state: text, limit: text, cursor: text }), 'list')
     checkColumnMapping(text)
     const problem = clearMarkerProblem(text)
     assert(problem === undefined || problem.length > 0)

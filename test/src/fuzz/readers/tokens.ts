@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { authenticator, normalEmail } from '@sluice/accounts'
-import { check, importCursor, importListQuery, isIdempotencyKey } from '@sluice/contract'
+import { checkRequest, importCursor, importListQuery, isIdempotencyKey } from '@sluice/contract'
 import type { Database, Schema } from '@sluice/database'
 import { checkUrl, openAddressRule } from '@sluice/webhooks'
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
@@ -52,7 +52,7 @@ export const tokens: Target = {
       isIdempotencyKey(text),
       text.length > 0 && text.length < 256 && ![...text].some((one) => one <= ' ' || one > '~'),
     )
-    const list = check(importListQuery, { cursor: text })
+    const list = checkRequest(importListQuery, { cursor: text })
     if ('value' in list && list.value.cursor !== undefined) assert.equal(importCursor(list.value.cursor), text)
   },
 }
