@@ -188,7 +188,11 @@ export const sentEntry = profileEntryWith(
   'A value for a key. Its JSON type depends on `type`.',
 ).meta({ id: 'ProfileEntry' })
 
-const appliedEntry = profileEntryWith(
+/** One value of one key (service.md, Profile entry). A datetime is in UTC. */
+export const profileEntry = z.object({ key, type, value: z.union([z.string(), z.number()]) })
+export type ProfileEntry = z.output<typeof profileEntry>
+
+const appliedEntry: z.ZodType<ProfileEntry> = profileEntryWith(
   z
     .string()
     .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}$/)
@@ -196,16 +200,12 @@ const appliedEntry = profileEntryWith(
   'An applied value.',
 )
 
-/** One value of one key (service.md, Profile entry). A datetime is in UTC. */
-export const profileEntry: z.ZodType<Pick<z.output<typeof appliedEntry>, 'key' | 'type' | 'value'>> = appliedEntry
-export type ProfileEntry = z.output<typeof profileEntry>
-
 /**
  * Answer of `POST /v2/user_profiles`: all entries in the order of the request. An entry that a later entry of the same
  * key replaces is included.
  */
 export const profileUpdateAnswer = z
-  .object({ user_id: userId, user_profiles: z.array(profileEntry).min(1) })
+  .object({ user_id: userId, user_profiles: z.array(appliedEntry).min(1) })
   .meta({ id: 'ProfileUpdateAnswer' })
 export type ProfileUpdateAnswer = z.output<typeof profileUpdateAnswer>
 

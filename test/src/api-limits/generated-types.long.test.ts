@@ -66,6 +66,24 @@ ${both.join('\n')}`
   expect(await errorsOf(program)).toEqual([])
 })
 
+test('the types that the client package publishes are those of the contract', async () => {
+  const built = await run(join(root, 'scripts/build-client.ts'), join(folder, 'client'))
+  expect(built.code, built.output).toBe(0)
+  const index = await readFile(join(root, 'packages/client/src/index.ts'), 'utf8')
+  const [, list = ''] = /export type \{([^}]*)\} from '@sluice\/contract\/answers'/.exec(index) ?? []
+  const names = list.match(/\w+/g) ?? []
+  expect(names.length).toBeGreaterThan(10)
+  const both = names.flatMap((name) => [
+    `export const from${name} = (value: client.${name}): wire.${name} => value`,
+    // The published answer also ties each value to its type.
+    ...(name === 'ProfileUpdateAnswer' ? [] : [`export const to${name} = (value: wire.${name}): client.${name} => value`]),
+  ])
+  const program = `import type * as wire from '${root}/packages/contract/src/answers.ts'
+import type * as client from './client/client/src/index.js'
+${both.join('\n')}`
+  expect(await errorsOf(program)).toEqual([])
+}, 120_000)
+
 test('a program with a wrong member, type or path does not compile', async () => {
   const program = `import type { operations, paths } from './api.ts'
 type Body = operations['requestBulkImport']['requestBody']['content']['application/json']
