@@ -1,10 +1,11 @@
+import { Readable } from 'node:stream'
 import { JsonNumber } from '@sluice/contract'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonSyntaxError, parseJson, TooManyValues } from './json.ts'
+import { JsonSyntaxError, parseJson, readText, TooManyValues } from './json.ts'
 
-const parse = (text: string, maxValues = 1_000, keepsNumbers = false) =>
-  parseJson(Buffer.from(text), maxValues, keepsNumbers)
+const parse = (text: string, maxValues = 1_000, keepsNumbers = false) => parseJson(text, maxValues, keepsNumbers)
+const read = (...chunks: Buffer[]) => readText(Readable.from(chunks))
 
 /** Counts values and keys of parsed JSON. */
 function countOf(value: unknown): number {
@@ -13,17 +14,28 @@ function countOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, each) => sum + countOf(each), 1 + keys)
 }
 
-test.each([
-  ['no JSON', Buffer.from('{"a":1,}')],
-  ['no bytes', Buffer.from('')],
-  ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-  ['a character that is cut off', Buffer.from([0x22, 0xf0, 0x9f])],
-])('%s is refused', (_, bytes) => {
-  expect(() => parseJson(bytes, 1_000)).toThrow(JsonSyntaxError)
+test.each(['{"a":1,}', '', ' ', '[1 2]', '{1:2}', "'a'", '01', '\u00a0'])('%j is no JSON', (text) => {
+  expect(() => parse(text)).toThrow(JsonSyntaxError)
 })
 
-test('a byte order mark is dropped', () => {
-  expect(parse('\ufeff{}')).toEqual({})
+test.each([
+  ['in the middle', Buffer.from([0x22, 0xff, 0x22])],
+  ['cut off', Buffer.from([0x22, 0xf0, 0x9f])],
+])('bytes that are not UTF-8 are refused after the last chunk: %s', async (_, bytes) => {
+  let isRead = false
+  const chunks = async function* () {
+    yield bytes
+    isRead = true
+  }
+  await expect(readText(chunks())).rejects.toThrow(JsonSyntaxError)
+  expect(isRead).toBe(true)
+})
+
+test('characters may span two chunks, and a byte order mark is dropped', async () => {
+  const bytes = Buffer.from('\ufeff{"caf\u00e9":"\u{1f600}"}')
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    expect(await read(bytes.subarray(0, cut), bytes.subarray(cut))).toBe('{"caf\u00e9":"\u{1f600}"}')
+  }
 })
 
 test('a member called __proto__ is data', () => {

@@ -76,7 +76,9 @@ test('the types that the client package publishes are those of the contract', as
   const both = names.flatMap((name) => [
     `export const from${name} = (value: client.${name}): wire.${name} => value`,
     // The published answer also ties each value to its type.
-    ...(name === 'ProfileUpdateAnswer' ? [] : [`export const to${name} = (value: wire.${name}): client.${name} => value`]),
+    ...(name === 'ProfileUpdateAnswer'
+      ? []
+      : [`export const to${name} = (value: wire.${name}): client.${name} => value`]),
   ])
   const program = `import type * as wire from '${root}/packages/contract/src/answers.ts'
 import type * as client from './client/client/src/index.js'
