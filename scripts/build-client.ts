@@ -1,6 +1,8 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import * as answers from '../packages/contract/src/answers.ts'
 import { root } from './modules.ts'
 import { runTool } from './run-tool.ts'
 
@@ -9,7 +11,7 @@ import { runTool } from './run-tool.ts'
 
 /**
  * Builds the client package in a folder, which is emptied first. The types and limits of the contract become part of
- * the package. Throws if the compiler finds errors.
+ * the package: the types of answers are written from their schemas, because those need zod. Throws if the compiler finds errors.
  */
 async function buildClient(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
@@ -20,6 +22,7 @@ async function buildClient(folder: string): Promise<void> {
     const path = join(folder, file)
     writeFileSync(path, withPublishedImports(readFileSync(path, 'utf8')))
   }
+  writeFileSync(join(folder, 'contract/src/answers.d.ts'), answerTypes())
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
   cpSync(join(root, 'packages/client/README.md'), join(folder, 'README.md'))
 }
@@ -29,6 +32,41 @@ function withPublishedImports(text: string): string {
   return text
     .replaceAll(/(from ['"])@sluice\/contract\/([\w-]+)(['"])/g, '$1../../contract/src/$2.js$3')
     .replaceAll(/(from ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2')
+}
+
+/** Returns the declarations of all types of answers: the type `ImportView` of the schema `importView`. */
+function answerTypes(): string {
+  const schemas = Object.entries(answers).flatMap(([name, value]) =>
+    value instanceof z.ZodType ? [[`${name.charAt(0).toUpperCase()}${name.slice(1)}`, value] as const] : [],
+  )
+  const nameOf = new Map(schemas.map(([name, schema]) => [schema.meta()?.id, name]))
+  return schemas.map(([name, schema]) => `export type ${name} = ${typeOf(documented(schema), nameOf)};\n`).join('')
+}
+
+/** Returns the JSON Schema of a body itself, even if others refer to it. */
+function documented(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
+  const json = z.toJSONSchema(schema)
+  return json.$defs?.[schema.meta()?.id ?? ''] ?? json
+}
+
+/** Returns the TypeScript type of a JSON Schema. `nameOf` has the types of schemas that others refer to. */
+function typeOf(schema: z.core.JSONSchema.BaseSchema, nameOf: ReadonlyMap<string | undefined, string>): string {
+  const inner = (each: z.core.JSONSchema._JSONSchema | undefined) =>
+    typeof each === 'object' ? typeOf(each, nameOf) : 'unknown'
+  const { $ref, type, items, properties = {}, additionalProperties, required = [] } = schema
+  if ($ref !== undefined) return nameOf.get($ref.split('/').at(-1)) ?? 'unknown'
+  const values = schema.enum ?? ('const' in schema ? [schema.const] : [])
+  const choices = [...values.map((value) => JSON.stringify(value)), ...(schema.anyOf ?? schema.oneOf ?? []).map(inner)]
+  if (choices.length > 0) return choices.join(' | ')
+  if (type === 'array') return `Array<${inner(Array.isArray(items) ? undefined : items)}>`
+  if (type !== 'object') return [type ?? 'unknown'].flat().join(' | ').replace('integer', 'number')
+  if (typeof additionalProperties === 'object') return `Record<string, ${inner(additionalProperties)}>`
+  const members = Object.entries(properties).map(([name, each]) => {
+    const isRequired = required.includes(name)
+    const comment = typeof each === 'object' && each.description ? `/** ${each.description} */ ` : ''
+    return `${comment}${JSON.stringify(name)}${isRequired ? '' : '?'}: ${inner(each)}${isRequired ? '' : ' | undefined'};`
+  })
+  return `{\n${members.join('\n')}\n}`
 }
 
 function manifest() {

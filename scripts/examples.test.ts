@@ -4,11 +4,12 @@ import { Readable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 // Runs the `@example` blocks of the packages' docstrings. A block is a fence of code without type annotations. A line
 // `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can
-// use the exports of its file and of its package, and these names of Node:
-const nodeNames = { Readable, gzipSync }
+// use the exports of its file and of its package, and these names of libraries:
+const libraryNames = { Readable, gzipSync, z }
 
 /** Packages in which every exported function and class has an example. */
 const withAllExamples = ['csv', 'contract', 'joined-calls']
@@ -45,7 +46,7 @@ async function run({ file, code }: Example): Promise<{ line: string; value: unkn
   const [name = ''] = file.split('/')
   const index = join(packages, name, 'src/index.ts')
   const scope = {
-    ...nodeNames,
+    ...libraryNames,
     ...(existsSync(index) && (await import(pathToFileURL(index).href))),
     ...(await import(pathToFileURL(join(packages, file)).href)),
   }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { functions } from '../apps/api/src/rate-limiting.ts'
+import { endpoints } from '../apps/api/src/endpoints/index.ts'
+import { rateSettings } from '../apps/api/src/rate-limiting.ts'
 import { settings } from '../packages/config/src/settings.ts'
-import { openApiDocument } from '../packages/contract/src/openapi/document.ts'
 import { type Module, readModules, root } from './modules.ts'
 
 // Tables in documents that are made from the code:
@@ -24,7 +24,7 @@ export const tables: readonly GeneratedTable[] = [
 
 /** Lists the settings, wrapped to the width of the documents. */
 function settingsTable(): string {
-  const items = Object.entries(settings).map(([name, setting]) => {
+  const items = Object.entries({ ...settings, ...rateSettings }).map(([name, setting]) => {
     const notes: string[] = []
     if (!('default' in setting)) notes.push(...('optional' in setting ? [] : ['required']))
     else if (setting.default !== '') notes.push(`\`${setting.default}\``)
@@ -45,18 +45,10 @@ function wrap(item: string): string {
   return lines.join('\n')
 }
 
-/** Lists the operations that need a token, with the default of their rate limit. */
+/** Lists the endpoints that need a token, with the default of their rate limit. */
 function routeTable(): string {
-  const limits = Object.values(functions).map(({ route, setting }) => [route, settings[setting].default] as const)
-  const limitOf = new Map(limits.map(([route, limit]) => [route.replaceAll(/:\w+/g, '{}'), limit]))
-  const rows = Object.entries(openApiDocument('').paths).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(([, { security }]) => security.length > 0)
-      .map(([method, { summary, 'x-sluice-extension': isExtension }]) => {
-        const route = `${method.toUpperCase()} ${path}`
-        const limit = limitOf.get(route.replaceAll(/\{\w+\}/g, '{}'))
-        return `| \`${route}\` | ${summary} | ${limit} | ${isExtension ? 'ext' : ''} |`
-      }),
+  const rows = endpoints.flatMap(({ method, path, summary, limit, extension }) =>
+    limit === undefined ? [] : `| \`${method} ${path}\` | ${summary} | ${limit.rate} | ${extension ? 'ext' : ''} |`,
   )
   return ['| request | does | limit | |', '|---|---|---|---|', ...rows].join('\n')
 }

@@ -1,11 +1,11 @@
-import { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from '@sluice/contract'
+import { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } from '@sluice/contract'
 import { KeyClaimLost } from '@sluice/idempotency'
 import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
-import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
+import { JsonSyntaxError, TooManyValues } from './json.ts'
 import { TooManyReads } from './reads-in-flight.ts'
-import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedCharset, UnsupportedEncoding } from './request-body.ts'
+import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedBody, UnsupportedEncoding } from './request-body.ts'
 
 /** Sends an answer of the catalogue. */
 export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | TextAnswer): FastifyReply {
@@ -37,7 +37,7 @@ const busySeconds = 1
 function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | undefined {
   const { code, statusCode } = codesOf(error)
   if (request.is404) return errors.notFound()
-  if (error instanceof UnsupportedCharset || code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+  if (error instanceof UnsupportedBody || code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return errors.unsupportedContentType(request.headers['content-type'])
   }
   if (error instanceof UnsupportedEncoding) {
@@ -49,9 +49,9 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
-  const { malformedJson = errors.malformedJson } = request.routeOptions.config
-  if (error instanceof TooManyValues) return malformedJson(tooManyValues)
-  if (error instanceof JsonSyntaxError) return malformedJson()
+  const refuse = request.routeOptions.config.endpoint?.json?.refuse ?? errors.badRequest
+  if (error instanceof TooManyValues) return refuse(tooManyValues)
+  if (error instanceof JsonSyntaxError) return refuse(notJson)
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? errors.bodyCutOff() : undefined
 }
 
@@ -60,13 +60,4 @@ function codesOf(error: unknown): { code: string | undefined; statusCode: number
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
   const statusCode = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
   return { code, statusCode }
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Returns the route's answer to a body that is not JSON. Default: `errors.malformedJson`. */
-    malformedJson?: (message?: string) => ErrorAnswer
-    /** The route depends on how numbers are spelled: they may be of the class `JsonNumber`. Default: false. */
-    keepsNumbers?: boolean
-  }
 }

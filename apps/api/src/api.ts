@@ -2,32 +2,25 @@ import { authenticator, type Cells, cellRouter } from '@sluice/accounts'
 import { auditRoutes } from '@sluice/audit-log'
 import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
+import { checkSchema } from '@sluice/database'
 import { closeConnections, keepForwardedAddresses, openReadiness, type Readiness } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { addEndpoint } from './add-endpoint.ts'
 import { answer, answerError } from './answers.ts'
 import { tokenLastFour } from './authentication.ts'
 import { bodySettings, limitBodiesInFlight } from './bodies-in-flight.ts'
 import { forwardToCells } from './cells.ts'
 import type { ApiContext, ApiServices } from './context.ts'
-import { docsRoutes } from './docs.ts'
+import { endpoints } from './endpoints/index.ts'
 import { harden, hardenedServer, type Timeouts, timeoutSettings } from './hardening.ts'
 import { acceptIdempotencyKeys } from './idempotency.ts'
-import { type ApiMetrics, metricsRoutes, openApiMetrics } from './metrics.ts'
-import { type ApiRateLimiter, limitRates } from './rate-limiting.ts'
+import { type ApiMetrics, openApiMetrics } from './metrics.ts'
+import { docsPage } from './openapi/docs-page.ts'
+import { openApiDocument } from './openapi/document.ts'
+import { type ApiRateLimiter, limitRate } from './rate-limiting.ts'
 import { limitReadsInFlight } from './reads-in-flight.ts'
-import { parseJsonBodies } from './request-body.ts'
-import { bulkImportRoutes } from './routes/bulk-import.ts'
-import { bulkImportV2Routes } from './routes/bulk-import-v2.ts'
-import { errorFileRoutes } from './routes/error-files.ts'
-import { exportRoutes } from './routes/exports.ts'
-import { healthRoutes } from './routes/health.ts'
-import { importListRoutes } from './routes/import-list.ts'
-import { profileKeyRoutes } from './routes/profile-keys.ts'
-import { profileUpdateRoutes } from './routes/profile-update.ts'
-import { userDataDeletionRoutes } from './routes/user-data-deletions.ts'
-import { userValueRoutes } from './routes/user-values.ts'
-import { userRoutes } from './routes/users.ts'
+import { parseBodies } from './request-body.ts'
 
 /** Options of the API besides its services. */
 export interface ApiOptions {
@@ -47,7 +40,7 @@ export interface ApiOptions {
   cells?: Cells
 }
 
-/** Builds the HTTP API. Its routes parse requests, call a package, and answer. The caller must call `listen`. */
+/** Builds the HTTP API of all endpoints. The caller must call `listen`. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
   const {
     timeouts = readSettings({}, timeoutSettings),
@@ -55,7 +48,16 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     metrics = openApiMetrics(),
   } = options
   const { readiness = openReadiness() } = options
-  const context: ApiContext = { ...services, authenticate: authenticator(services.db) }
+  const document = openApiDocument(services.apiUrl)
+  const context: ApiContext = {
+    ...services,
+    authenticate: authenticator(services.db),
+    metrics,
+    readiness,
+    document: { json: Buffer.from(JSON.stringify(document)), html: Buffer.from(docsPage(document)) },
+  }
+  readiness.require('postgres', () => checkSchema(context.db))
+  readiness.require('storage', () => context.storage.check())
   const loggerInstance: FastifyBaseLogger = context.log
   const api = fastify({
     ...hardenedServer(timeouts, context.log),
@@ -68,7 +70,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
   limitReadsInFlight(api)
-  parseJsonBodies(api)
+  parseBodies(api)
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api)
@@ -92,21 +94,14 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     appId: request.appId,
     who: { type: 'token', name: `…${tokenLastFour(request)}` },
   }))
-  if (options.rateLimiter !== undefined) limitRates(api, options.rateLimiter, metrics)
 
-  healthRoutes(api, context, readiness)
-  if (options.servesMetrics !== false) metricsRoutes(api, metrics)
-  docsRoutes(api, context.apiUrl)
-  errorFileRoutes(api, context)
-  bulkImportRoutes(api, context)
-  bulkImportV2Routes(api, context)
-  importListRoutes(api, context)
-  profileUpdateRoutes(api, context)
-  userDataDeletionRoutes(api, context)
-  userRoutes(api, context)
-  profileKeyRoutes(api, context)
-  userValueRoutes(api, context)
-  exportRoutes(api, context)
+  const { rateLimiter, servesMetrics = true } = options
+  for (const endpoint of endpoints) {
+    if (endpoint.path === '/metrics' && !servesMetrics) continue
+    addEndpoint(api, context, endpoint, ({ limit }) =>
+      rateLimiter && limit ? [limitRate(limit.function, rateLimiter, metrics)] : [],
+    )
+  }
   return api
 }
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { limitBodiesInFlight } from './bodies-in-flight.ts'
-import { parseJsonBodies } from './request-body.ts'
+import { parseBodies } from './request-body.ts'
 
 /** Number of bodies of the largest size that an app may have in flight. */
 const bodiesPerApp = 2
@@ -25,7 +25,7 @@ beforeEach(async () => {
     disconnected()
   })
   limitBodiesInFlight(api, { API_BODY_BUDGET: 3 * bodiesPerApp * bodyBytes })
-  parseJsonBodies(api)
+  parseBodies(api)
   api.post('/', async (_, reply) => ({ closeListeners: reply.raw.listenerCount('close') }))
   url = await api.listen({ host: '127.0.0.1', port: 0 })
 })

@@ -38,7 +38,7 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
       if (release === undefined) throw new TooManyBodies()
       holdUntilClosed(release)
     }
-    if (routeOptions.config.upload === true) {
+    if (routeOptions.config.endpoint?.file !== undefined) {
       hold(uploads, placesOf(lengthOf(request)))
       return
     }

@@ -45,7 +45,7 @@ export function forwardToCells(
     const forwarding = forward(request.raw, address, own, agents)
     // The other cell asks for the body after it has authenticated the request.
     forwarding.once('continue', () => {
-      if (request.routeOptions.config.upload === true) allowUpload(request.raw)
+      if (request.routeOptions.config.endpoint?.file !== undefined) allowUpload(request.raw)
       continueBody(request.raw)
       request.raw.pipe(forwarding)
     })

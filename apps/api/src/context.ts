@@ -3,8 +3,10 @@ import type { Settings } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { deletionRequestSettings } from '@sluice/deletions'
 import type { receiveSettings } from '@sluice/imports'
+import type { Readiness } from '@sluice/service'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
+import type { ApiMetrics } from './metrics.ts'
 
 /** The services that the API uses. */
 export interface ApiServices {
@@ -16,8 +18,12 @@ export interface ApiServices {
   log: Logger
 }
 
-/** The context of the routes. */
+/** The context of the endpoints. */
 export interface ApiContext extends ApiServices {
   /** Finds the app of a token. All routes share this function, so that simultaneous lookups share one query. */
   authenticate: ReturnType<typeof authenticator>
+  metrics: ApiMetrics
+  readiness: Readiness
+  /** The API document, for programs and for people. */
+  document: { json: Buffer; html: Buffer }
 }

@@ -77,7 +77,7 @@ function answerOnSocket(socket: Socket, requestId: string, { status, body }: Err
 }
 
 /**
- * Adds security headers and our own request ID. An authenticated request to a route with `config.upload` sends a file,
+ * Adds security headers and our own request ID. An authenticated request to an endpoint with `file` sends a file,
  * and gets the time limit of uploads.
  */
 export function harden(api: FastifyInstance): void {
@@ -85,17 +85,11 @@ export function harden(api: FastifyInstance): void {
     secured(request, reply)
   })
   api.addHook('preParsing', async (request) => {
-    if (request.appId !== undefined && request.routeOptions.config.upload === true) allowUpload(request.raw)
+    if (request.appId !== undefined && request.routeOptions.config.endpoint?.file !== undefined)
+      allowUpload(request.raw)
   })
 }
 
 function secured(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' })
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The body is a file and may take `API_UPLOAD_TIMEOUT`. */
-    upload?: boolean
-  }
 }

@@ -2,25 +2,14 @@ import { errors, isIdempotencyKey, limits } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { claimKey, completeKey, type KeyClaim, keyLeaseMs, releaseKey, renewKey } from '@sluice/idempotency'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { answer, inFlightSeconds } from './answers.ts'
 import { appOf } from './authentication.ts'
+import type { ApiContext } from './context.ts'
 import { KeyedRequest } from './keyed-request.ts'
 import { drain, streamBody } from './request-body.ts'
 
 /** Number of times that a claim is renewed during one lease. */
 const renewals = 3
-
-/** How a route treats the header `Idempotency-Key`. */
-interface Idempotency {
-  /**
-   * Returns a fresh body for a repetition, if the stored body is out of date; undefined if the stored body is to be
-   * sent.
-   */
-  refresh?(request: FastifyRequest, importId: string): Promise<unknown>
-  /** A request that has succeeded may be handled again, without a further effect and with the same response. */
-  isRepeatable?: true
-}
 
 /**
  * Maximum number of characters of a body that is kept if the response can be made again. Otherwise one app could store
@@ -29,22 +18,17 @@ interface Idempotency {
 const longestKeptBody = 1_024
 
 /**
- * Makes the routes with `config.idempotency` that are registered afterwards accept the header `Idempotency-Key`
- * (second-day.md §4). Call it before `limitRates`: a key is looked up before the request is counted.
+ * Makes endpoints with `idempotency` accept the header `Idempotency-Key` (second-day.md §4).
  *
- * 1. After authentication, the key is claimed. A key that is stored or in flight does not count against the limit.
+ * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the limit.
  * 2. Before the body is read, an invalid key and a key in flight are refused.
  * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal, or a
  *    long response of a repeatable route, is made again instead of being stored.
- * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`responseRecorder`).
+ * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`recordResponse`).
  */
-export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: Database; log: Logger }): void {
+export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext): void {
+  const { db, log } = context
   api.decorateRequest('keyed')
-  api.addHook('onRoute', (route) => {
-    if (route.config?.idempotency === undefined) return
-    const name = `${route.method} ${route.url}`
-    route.onRequest = [route.onRequest ?? [], claimKeyOf(name, db)].flat()
-  })
   api.addHook('preParsing', async (request, reply) => {
     const outcome = request.keyed?.found.outcome
     if (outcome === 'invalid') return answer(reply, errors.invalidIdempotencyKey())
@@ -52,7 +36,7 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
       return answer(reply.header('Retry-After', inFlightSeconds), errors.idempotencyKeyInFlight())
     }
   })
-  api.addHook('preHandler', replay)
+  api.addHook('preHandler', (request, reply) => replay(context, request, reply))
   api.addHook('onSend', async (request, reply, payload) => {
     const { keyed } = request
     if (keyed?.found.outcome === 'stored' && keyed.found.response.status === reply.statusCode) {
@@ -65,7 +49,8 @@ export function acceptIdempotencyKeys(api: FastifyInstance, { db, log }: { db: D
   })
 }
 
-function claimKeyOf(name: string, db: Database) {
+/** Returns the hook that claims the idempotency key of a request to the function `name`. */
+export function claimKeyOf(name: string, db: Database) {
   return async (request: FastifyRequest): Promise<void> => {
     const key = request.headers['idempotency-key']
     if (key === undefined) return
@@ -92,15 +77,20 @@ function renewing(db: Database, claim: KeyClaim): () => void {
 }
 
 /** Answers a repetition with the stored response. */
-async function replay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+async function replay(
+  context: ApiContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
   const { keyed } = request
   if (keyed?.found.outcome !== 'stored') return undefined
-  const { idempotency, upload } = request.routeOptions.config
-  if (upload === true) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
+  const { endpoint } = request.routeOptions.config
+  if (endpoint?.file !== undefined) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
   const { status, body, requestHash, importId } = keyed.found.response
   if (keyed.bodyHash?.equals(requestHash) !== true) return answer(reply, errors.idempotencyKeyReused())
   if (body === null) return undefined
-  const fresh = importId === null ? undefined : await idempotency?.refresh?.(request, importId)
+  const fresh =
+    importId === null ? undefined : await endpoint?.idempotency?.refresh?.(context, appOf(request), importId)
   if (importId !== null) reply.header('X-Import-Id', importId)
   reply.code(status).type('application/json; charset=utf-8')
   return reply.send(fresh === undefined ? body : JSON.stringify(fresh))
@@ -108,7 +98,8 @@ async function replay(request: FastifyRequest, reply: FastifyReply): Promise<Fas
 
 /** A refusal had no effect. The body of an upload, which is gone after it was read, has only short responses. */
 function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: number): boolean {
-  return config.upload !== true && (status >= 400 || config.idempotency?.isRepeatable === true)
+  const { file, idempotency } = config.endpoint ?? {}
+  return file === undefined && (status >= 400 || idempotency?.isRepeatable === true)
 }
 
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
@@ -124,11 +115,4 @@ async function settle(db: Database, request: FastifyRequest, reply: FastifyReply
   if (!isKept) return await releaseKey(db, claim)
   const body = payload.length > longestKeptBody && canBeMadeAgain(request, status) ? null : payload
   await completeKey(db, claim, { status, body, requestHash, importId: null })
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The route accepts the header `Idempotency-Key`. */
-    idempotency?: Idempotency
-  }
 }

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Database } from '@sluice/database'
-import { completeKey, type FoundKey, type StoredResponse } from '@sluice/idempotency'
+import { completeKey, type FoundKey } from '@sluice/idempotency'
 import type { FastifyRequest } from 'fastify'
 
 /** A request with an idempotency key. */
@@ -57,24 +57,22 @@ export function hashedBody({ keyed }: FastifyRequest, chunks: AsyncIterable<Buff
   return keyed === undefined ? chunks : keyed.hashed(chunks)
 }
 
-/** Stores the response of a request, in the transaction of the request's effect. */
-export type RecordResponse = (
-  tx: Database,
-  response: Pick<StoredResponse, 'status' | 'importId'> & { body: unknown },
-) => Promise<void>
-
 /**
- * Returns the function that stores the response to a request with an idempotency key; undefined without a key. A route
- * calls it in the transaction of its effect, so that effect and response commit together. It throws `KeyClaimLost`.
+ * Stores the response to a request that succeeds, in the transaction of its effect. Does nothing without an idempotency
+ * key. Throws `KeyClaimLost`.
  */
-export function responseRecorder({ keyed }: FastifyRequest): RecordResponse | undefined {
-  if (keyed?.found.outcome !== 'claimed') return undefined
-  const { claim } = keyed.found
-  return async (tx, { status, body, importId }) => {
-    if (keyed.bodyHash === undefined) throw new Error('the body was not read to its end')
-    await completeKey(tx, claim, { status, body: JSON.stringify(body), requestHash: keyed.bodyHash, importId })
-    keyed.isRecorded = true
-  }
+export async function recordResponse(
+  { keyed, routeOptions: { config } }: FastifyRequest,
+  tx: Database,
+  body: unknown,
+  importId: string | null = null,
+): Promise<void> {
+  if (keyed?.found.outcome !== 'claimed') return
+  const { bodyHash: requestHash } = keyed
+  if (requestHash === undefined) throw new Error('the body was not read to its end')
+  const status = config.endpoint?.answer.status ?? 200
+  await completeKey(tx, keyed.found.claim, { status, body: JSON.stringify(body), requestHash, importId })
+  keyed.isRecorded = true
 }
 
 declare module 'fastify' {

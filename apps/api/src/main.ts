@@ -8,7 +8,7 @@ import { buildApi } from './api.ts'
 import { bodySettings } from './bodies-in-flight.ts'
 import { timeoutSettings } from './hardening.ts'
 import { openApiMetrics } from './metrics.ts'
-import { openApiRateLimiter, rateLimitSettings } from './rate-limiting.ts'
+import { openApiRateLimiter, readRates } from './rate-limiting.ts'
 
 /** Maximum duration of a shutdown. Longer than the 10 s that requests in flight have to end. */
 const stopDeadlineMs = 15_000
@@ -17,7 +17,6 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bodySettings,
     ...deletionRequestSettings,
-    ...rateLimitSettings,
     ...receiveSettings,
     ...storageSettings,
     ...timeoutSettings,
@@ -37,7 +36,7 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
   countConnections(operations.metrics, database)
   const storage = openStorage(settings)
   const metrics = openApiMetrics(operations.metrics)
-  const rateLimiter = await openApiRateLimiter(sharedStore(settings), settings, { metrics, log })
+  const rateLimiter = await openApiRateLimiter(sharedStore(settings), readRates(process.env), { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,

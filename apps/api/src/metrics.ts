@@ -1,6 +1,5 @@
 import { Counter } from '@prometheus-io/client'
-import { exposition, type Metrics, openMetrics, requestHistogram } from '@sluice/service'
-import type { FastifyInstance } from 'fastify'
+import { type Metrics, openMetrics, requestHistogram } from '@sluice/service'
 
 /** Metrics of the API. */
 export interface ApiMetrics {
@@ -34,9 +33,4 @@ export function openApiMetrics(metrics: Metrics = openMetrics()): ApiMetrics {
       registers,
     }),
   }
-}
-
-/** Adds `/metrics` for Prometheus, with counts only and no data of any app. */
-export function metricsRoutes(api: FastifyInstance, { metrics }: ApiMetrics): void {
-  api.get('/metrics', async (_, reply) => reply.type(metrics.registry.contentType).send(await exposition(metrics)))
 }

@@ -3,13 +3,13 @@ import { limits } from '@sluice/contract'
 import { continueBody } from '@sluice/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { lengthOf } from './bodies-in-flight.ts'
-import { readJson } from './json/read.ts'
+import { parseJson, readText } from './json.ts'
 import { hashedBody } from './keyed-request.ts'
 import { isEncoded, readMediaType } from './media-type.ts'
 
-/** The body's charset is not UTF-8, the charset of JSON. */
-export class UnsupportedCharset extends Error {
-  override readonly name = 'UnsupportedCharset'
+/** The body is not JSON in UTF-8, according to its Content-Type. */
+export class UnsupportedBody extends Error {
+  override readonly name = 'UnsupportedBody'
 }
 
 /** The body is compressed, or encoded in another way. */
@@ -34,45 +34,32 @@ export class BodyCutOff extends Error {
 }
 
 /**
- * Parses JSON bodies and refuses bodies of any other type. A body is parsed only if the request passed authentication.
+ * Parses the bodies of endpoints with `json`, and refuses bodies of any other type there. Leaves the bodies of endpoints
+ * with `file` to their handlers, and drops any other body: clients send a Content-Type with every request. A body is
+ * parsed only if the request passed authentication.
  *
  * A member called `__proto__` is data like any other member, because nothing copies the members of a body onto an
  * object.
  */
-export function parseJsonBodies(api: FastifyInstance): void {
+export function parseBodies(api: FastifyInstance): void {
   api.removeAllContentTypeParsers()
-  api.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const { holdBytes } = request
-    if (holdBytes === undefined) return dropBody(request)
-    if (readMediaType(request.headers['content-type'])?.isUtf8 !== true) throw new UnsupportedCharset()
-    if (isEncoded(request.headers)) throw new UnsupportedEncoding()
+  api.addContentTypeParser('*', async (request: FastifyRequest) => {
+    const { holdBytes, keyed } = request
     const { bodyLimit, config } = request.routeOptions
+    if (config.endpoint?.file !== undefined) return
+    const json = config.endpoint?.json
+    if (json === undefined || holdBytes === undefined) return dropBody(request)
+    const media = readMediaType(request.headers['content-type'])
+    if (media?.type !== 'application/json' || !media.isUtf8) throw new UnsupportedBody()
+    if (isEncoded(request.headers)) throw new UnsupportedEncoding()
     const length = lengthOf(request)
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
-    const { keyed } = request
-    if (keyed === undefined) return await readJson(body, limits.jsonValues, config.keepsNumbers)
     // If the response is stored, only the hash of the body is needed.
-    return keyed.isRepetition && !keyed.isHandledAgain
-      ? await drain(body)
-      : await readWhole(body, (chunks) => readJson(chunks, limits.jsonValues, config.keepsNumbers))
+    if (keyed?.isRepetition === true && !keyed.isHandledAgain) return await drain(body)
+    return parseJson(await readText(body), limits.jsonValues, json.keepsNumbers)
   })
-}
-
-/** Parses a body and reads it to its end, even if parsing fails earlier: an idempotency key needs its hash. */
-async function readWhole<Parsed>(
-  body: AsyncIterable<Buffer>,
-  parse: (chunks: AsyncIterable<Buffer>) => Promise<Parsed>,
-): Promise<Parsed> {
-  const iterator = body[Symbol.asyncIterator]()
-  // This iterator has no `return`, so a parser that stops early does not end the body.
-  const chunks = { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
-  try {
-    return await parse(chunks)
-  } finally {
-    await drain(chunks).catch(() => {}) // the parser has thrown the same error
-  }
 }
 
 /** Reads a body to its end, and drops it. */
@@ -86,15 +73,6 @@ async function* held(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) =
     holdBytes(chunk.length)
     yield chunk
   }
-}
-
-/** Drops bodies of any type, for the routes of a scope that do not need a body. */
-export function ignoreBodies(scope: FastifyInstance): void {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser('*', (request, _body, done) => {
-    dropBody(request)
-    done(null)
-  })
 }
 
 /**

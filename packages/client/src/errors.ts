@@ -1,4 +1,4 @@
-import type { ExportView, ImportView } from '@sluice/contract/wire-types'
+import type { ExportView, ImportView } from '@sluice/contract/answers'
 
 /** A failure of a call of the client. */
 export class SluiceError extends Error {

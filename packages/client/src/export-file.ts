@@ -1,4 +1,4 @@
-import type { ExportAnswer, ExportView } from '@sluice/contract/wire-types'
+import type { ExportAnswer, ExportView } from '@sluice/contract/answers'
 import type { Connection } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'
 import { ExportFailedError } from './errors.ts'

@@ -11,7 +11,7 @@ export type {
   ProfileKeyView,
   ProfileUpdateAnswer,
   UserDocument,
-} from '@sluice/contract/wire-types'
+} from '@sluice/contract/answers'
 export type { Values } from './batches.ts'
 export type { ConnectionOptions } from './connection.ts'
 export {

@@ -1,4 +1,4 @@
-import type { UploadDescriptor } from '@sluice/contract/wire-types'
+import type { UploadDescriptor } from '@sluice/contract/answers'
 import { type Connection, causeOf, retryAfterOf } from './connection.ts'
 import { NetworkError, UploadError } from './errors.ts'
 

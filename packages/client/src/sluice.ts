@@ -10,7 +10,7 @@ import type {
   ProfileKeyView,
   ProfileUpdateAnswer,
   UserDocument,
-} from '@sluice/contract/wire-types'
+} from '@sluice/contract/answers'
 import { batchesOf, type Values } from './batches.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'

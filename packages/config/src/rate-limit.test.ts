@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { readSettings } from './read.ts'
 
-const read = (text: string) =>
-  readSettings({ RATE_LIMIT_BULK_IMPORT: text }, ['RATE_LIMIT_BULK_IMPORT']).RATE_LIMIT_BULK_IMPORT
+const read = (text: string) => readSettings({ RATE_LIMIT_SIGN_IN: text }, ['RATE_LIMIT_SIGN_IN']).RATE_LIMIT_SIGN_IN
 
 test.each([
   ['10/600s', 10, 600_000],
@@ -28,19 +27,4 @@ test.each([
   ' 10/1m',
 ])('refuses the rate "%s"', (text) => {
   expect(() => read(text)).toThrow('must be a rate in whole seconds such as 1000/60s or 10/10m')
-})
-
-test('the rates of the specification are the defaults (service.md, Limits)', () => {
-  const names = [
-    'RATE_LIMIT_DELETION',
-    'RATE_LIMIT_PROFILE_UPDATE',
-    'RATE_LIMIT_BULK_IMPORT',
-    'RATE_LIMIT_BULK_IMPORT_V2',
-  ] as const
-  expect(readSettings({}, names)).toMatchObject({
-    RATE_LIMIT_DELETION: { requests: 1_000, windowMs: 60_000 },
-    RATE_LIMIT_PROFILE_UPDATE: { requests: 1_000, windowMs: 60_000 },
-    RATE_LIMIT_BULK_IMPORT: { requests: 10, windowMs: 600_000 },
-    RATE_LIMIT_BULK_IMPORT_V2: { requests: 10, windowMs: 600_000 },
-  })
 })

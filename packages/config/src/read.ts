@@ -1,5 +1,7 @@
+import type { z } from 'zod'
 import { isPublished } from './published-secrets.ts'
 import { type Environment, secretText, type Text, withPasswordFile } from './secret-files.ts'
+import type { Setting } from './setting.ts'
 import { type SettingName, type Settings, settings } from './settings.ts'
 
 /** Settings are missing or malformed. The message has one line per setting, and never a value. */
@@ -10,8 +12,8 @@ export class SettingsError extends Error {
 /**
  * Reads and checks settings. A process calls it once, at its start.
  *
- * Accepts an environment and the names of the settings that the process uses. An empty variable counts as unset. A
- * secret may also be in a file that `NAME_FILE` names.
+ * Accepts an environment and the names of the settings that the process uses, and the list that has them if it is an
+ * app's own. An empty variable counts as unset. A secret may also be in a file that `NAME_FILE` names.
  * Returns the typed values. Throws {@link SettingsError}, which names every bad setting at once. A secret that
  * infra/compose.yaml publishes is bad, unless `PUBLISHED_SECRETS` is `accept`.
  *
@@ -23,18 +25,29 @@ export class SettingsError extends Error {
 export function readSettings<const Name extends SettingName>(
   environment: Environment,
   names: readonly Name[],
-): Settings<Name> {
+): Settings<Name>
+export function readSettings<Schema extends z.ZodType>(
+  environment: Environment,
+  names: readonly string[],
+  from: Readonly<Record<string, Setting<Schema>>>,
+): Record<string, z.output<Schema>>
+export function readSettings(
+  environment: Environment,
+  names: readonly string[],
+  from: Readonly<Record<string, Setting<z.ZodType>>> = settings,
+): Record<string, unknown> {
   const acceptsPublished = environment.PUBLISHED_SECRETS === 'accept'
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const name of names) {
-    const setting = settings[name]
-    const given = givenText(environment, name)
+    const setting = from[name]
+    if (setting === undefined) throw new Error(`there is no setting ${name}`)
+    const given = givenText(environment, name, setting)
     if ('problem' in given) {
       problems.push(given.problem)
       continue
     }
-    const text = given.text || ('default' in setting ? setting.default : undefined)
+    const text = given.text || setting.default
     if (text === undefined) {
       if (!('optional' in setting)) problems.push(`${name} is not set (${setting.description})`)
       continue
@@ -48,7 +61,7 @@ export function readSettings<const Name extends SettingName>(
     else problems.push(`${name} ${result.error.issues.map((issue) => issue.message).join(', ')}`)
   }
   if (problems.length > 0) throw new SettingsError(`Settings:\n  ${problems.join('\n  ')}`)
-  return values as Settings<Name>
+  return values
 }
 
 /** Whether the environment has a value for a setting, in its variable or, if it is secret, in a file. */
@@ -56,8 +69,8 @@ export function isSet(environment: Environment, name: SettingName): boolean {
   return Boolean(environment[name] || (isSecret(name) && environment[`${name}_FILE`]))
 }
 
-function givenText(environment: Environment, name: SettingName): Text {
-  if (!('secret' in settings[name])) return { text: environment[name] }
+function givenText(environment: Environment, name: string, { secret }: Setting<z.ZodType>): Text {
+  if (!secret) return { text: environment[name] }
   const given = secretText(environment, name)
   const isAddress = name === 'DATABASE_URL' && 'text' in given && given.text
   return isAddress ? withPasswordFile(environment, isAddress) : given

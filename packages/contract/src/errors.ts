@@ -13,7 +13,8 @@ export interface TextAnswer {
   body: string
 }
 
-const notJson = 'The request body is not valid JSON.'
+/** The message for a body that is not JSON. */
+export const notJson = 'The request body is not valid JSON.'
 
 /** The message for a JSON body with more values and keys than allowed. */
 export const tooManyValues = `The request body has over ${limits.jsonValues} values.`
@@ -59,7 +60,6 @@ export const errors = {
     const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''
     return errors.badRequest(fileMessages.keysNotRegistered(`${keys.slice(0, 10).join(', ')}${more}`))
   },
-  malformedJson: (message: string = notJson): ErrorAnswer => errors.badRequest(message),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => ({
     status: 408,
@@ -71,7 +71,6 @@ export const errors = {
   }),
   /** Profile update: the payload does not have the documented form. */
   malformedProfileUpdate: (...messages: string[]): ErrorAnswer => coded(1001, messages),
-  profileUpdateNotJson: (message: string = notJson): ErrorAnswer => coded(1001, [message]),
   unregisteredUser: (): ErrorAnswer => coded(1002, [`${userIdColumn} ${valueMessages.unregisteredUser}`]),
   /** Profile update: the key, type or value of an entry is invalid. Each message names the key. */
   invalidProfile: (...messages: string[]): ErrorAnswer => coded(1003, messages),

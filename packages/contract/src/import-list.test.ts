@@ -1,15 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { importCursor, parseImportList } from './import-list.ts'
+import { checkRequest } from './check.ts'
+import { importCursor, importListQuery } from './import-list.ts'
+
+const parse = (query: object) => checkRequest(importListQuery, query)
 
 test('without parameters, a page has the newest 20 imports', () => {
-  expect(parseImportList({})).toEqual({ request: { limit: 20 } })
-  expect(parseImportList({ state: '', source: '', limit: '', cursor: '' })).toEqual({ request: { limit: 20 } })
+  expect(parse({})).toEqual({ value: { limit: 20 } })
+  expect(parse({ state: '', source: '', limit: '', cursor: '' })).toEqual({ value: { limit: 20 } })
 })
 
 test('each filter is accepted', () => {
   const query = { state: 'failed', source: 'bucket', limit: '100', cursor: importCursor(7) }
-  expect(parseImportList(query)).toEqual({ request: { state: 'failed', source: 'bucket', limit: 100, before: 7 } })
+  expect(parse(query)).toEqual({ value: { state: 'failed', source: 'bucket', limit: 100, cursor: 7 } })
 })
 
 test.each([
@@ -26,11 +29,11 @@ test.each([
   [{ cursor: 'x' }, 'cursor is not a cursor of this list'],
   [{ cursor: '__________8' }, 'cursor is not a cursor of this list'],
 ])('%j is refused with a message that names the parameter', (query, message) => {
-  expect(parseImportList(query)).toEqual({ messages: [expect.stringContaining(message)] })
+  expect(parse(query)).toEqual({ messages: [expect.stringContaining(message)] })
 })
 
 test('every invalid parameter has its own message', () => {
-  expect(parseImportList({ state: 'x', source: 'x', limit: 'x', cursor: 'x' })).toEqual({
+  expect(parse({ state: 'x', source: 'x', limit: 'x', cursor: 'x' })).toEqual({
     messages: ['state', 'source', 'limit', 'cursor'].map((name) => expect.stringMatching(`^${name} `)),
   })
 })
@@ -38,7 +41,7 @@ test('every invalid parameter has its own message', () => {
 test('a cursor is read back as the number that it was made of', () => {
   fc.assert(
     fc.property(fc.nat({ max: Number.MAX_SAFE_INTEGER }), (number) => {
-      expect(parseImportList({ cursor: importCursor(number) })).toEqual({ request: { limit: 20, before: number } })
+      expect(parse({ cursor: importCursor(number) })).toEqual({ value: { limit: 20, cursor: number } })
     }),
   )
 })
@@ -48,8 +51,8 @@ test('any query is either a request or refused with messages that name its param
   const query = fc.record({ state: value, source: value, limit: value, cursor: value }, { requiredKeys: [] })
   fc.assert(
     fc.property(query, (given) => {
-      const parsed = parseImportList(given)
-      if ('request' in parsed) expect(parsed.request.limit).toBeGreaterThan(0)
+      const parsed = parse(given)
+      if ('value' in parsed) expect(parsed.value.limit).toBeGreaterThan(0)
       else for (const message of parsed.messages) expect(message).toMatch(/^(state|source|limit|cursor) /)
     }),
   )

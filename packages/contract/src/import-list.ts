@@ -1,69 +1,7 @@
 import { z } from 'zod'
-import { importSources, importStates, importView } from './import.ts'
-import type { JsonObject } from './json-object.ts'
+import { importSource, importState } from './answers.ts'
+import { member } from './check.ts'
 import { limits } from './limits.ts'
-import type { ImportSource, ImportState } from './wire-types.ts'
-
-/** A checked request for a page of an app's imports. */
-export interface ImportListRequest {
-  state?: ImportState
-  source?: ImportSource
-  /** Maximum number of imports of the page. */
-  limit: number
-  /** The page has only imports that are older than the import with this sequence number. */
-  before?: number
-}
-
-/** Answer of `GET /v3/user_profiles/bulk_import` (an extension). */
-export const importList = z.object({
-  imports: z.array(importView),
-  next_cursor: z.string().nullable().meta({ description: 'For the next page; null on the last page.' }),
-})
-
-/**
- * Checks the query of a list of imports. An empty parameter counts as absent. Unknown parameters are ignored.
- *
- * Returns the request, or a message for each invalid parameter.
- *
- * @example
- * ```ts
- * parseImportList({ state: 'failed', limit: '5' }) // → {"request": {"state": "failed", "limit": 5}}
- * parseImportList({ limit: '0' }) // → {"messages": ["limit must be a whole number from 1 to 100"]}
- * ```
- */
-export function parseImportList(query: JsonObject): { request: ImportListRequest } | { messages: string[] } {
-  const messages: string[] = []
-  const read = <Value>(name: string, parse: (text: string) => Value | undefined, rule: string): Value | undefined => {
-    const given = query[name]
-    if (given === undefined || given === '') return undefined
-    const value = typeof given === 'string' ? parse(given) : undefined
-    if (value === undefined) messages.push(`${name} ${rule}`)
-    return value
-  }
-  const oneOf = <Value extends string>(values: readonly Value[]) => ({
-    parse: (text: string) => values.find((value) => value === text),
-    rule: `must be one of ${values.join(', ')}`,
-  })
-  const [states, sources] = [oneOf(importStates), oneOf(importSources)]
-  const state = read('state', states.parse, states.rule)
-  const source = read('source', sources.parse, sources.rule)
-  const limit = read('limit', parseLimit, `must be a whole number from 1 to ${limits.importsPerPage}`)
-  const before = read('cursor', parseCursor, 'is not a cursor of this list')
-  if (messages.length > 0) return { messages }
-  return {
-    request: {
-      ...(state !== undefined && { state }),
-      ...(source !== undefined && { source }),
-      limit: limit ?? limits.importsPerPageByDefault,
-      ...(before !== undefined && { before }),
-    },
-  }
-}
-
-function parseLimit(text: string): number | undefined {
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= limits.importsPerPage ? limit : undefined
-}
 
 /** Bytes of a cursor: a sequence number of 8 bytes. */
 const cursorBytes = 8
@@ -89,3 +27,55 @@ function parseCursor(text: string): number | undefined {
   const number = Number(bytes.readBigUInt64BE())
   return Number.isSafeInteger(number) ? number : undefined
 }
+
+function parseLimit(text: string): number | undefined {
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= limits.importsPerPage ? limit : undefined
+}
+
+/** Returns the schema of a parameter of the query. An empty parameter counts as absent. */
+function parameter<Value>(
+  name: string,
+  parse: (text: string) => Value | undefined,
+  rule: string,
+  described: z.core.JSONSchema.BaseSchema,
+) {
+  return member<Value | undefined>((given) => {
+    if (given === undefined || given === '') return { value: undefined }
+    const value = typeof given === 'string' || typeof given === 'number' ? parse(String(given)) : undefined
+    return value === undefined ? { messages: [`${name} ${rule}`] } : { value }
+  }, described)
+}
+
+const among = (values: readonly string[]) => `must be one of ${values.join(', ')}`
+
+/** Query of `GET /v3/user_profiles/bulk_import` (second-day.md §3). Unknown parameters are ignored. */
+export const importListQuery = z.object({
+  state: parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
+    enum: importState.options,
+    description: 'Only imports in this state.',
+    example: 'completed',
+  }),
+  source: parameter('source', (text) => importSource.safeParse(text).data, among(importSource.options), {
+    enum: importSource.options,
+    description: 'Only imports of this upload route.',
+    example: 'v3',
+  }),
+  limit: parameter('limit', parseLimit, `must be a whole number from 1 to ${limits.importsPerPage}`, {
+    type: 'integer',
+    minimum: 1,
+    maximum: limits.importsPerPage,
+    description: 'Maximum number of imports of a page.',
+    example: 50,
+  })
+    .transform((limit) => limit ?? limits.importsPerPageByDefault)
+    .prefault(limits.importsPerPageByDefault),
+  cursor: parameter('cursor', parseCursor, 'is not a cursor of this list', {
+    type: 'string',
+    description: '`next_cursor` of the preceding page.',
+    example: importCursor(1024),
+  }),
+})
+
+/** A checked request for a page of an app's imports. `cursor` is a number in the import order. */
+export type ImportListRequest = Partial<z.output<typeof importListQuery>> & { limit: number }

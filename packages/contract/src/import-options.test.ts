@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseImportRequest } from './import.ts'
-import { parseProfileTypes } from './import-options.ts'
+import { checkRequest } from './check.ts'
+import { importRequest, parseProfileTypes } from './import-request.ts'
 import { keyProblem } from './profile-keys.ts'
 
 const valid = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
-const requestWith = (members: object) => parseImportRequest({ ...valid, ...members })
+const requestWith = (members: object) => checkRequest(importRequest, { ...valid, ...members })
 
 describe('optional members of the first request', () => {
   test('are returned as they were given', () => {
@@ -15,21 +15,21 @@ describe('optional members of the first request', () => {
       clear_marker: '#N/A',
       file_name: 'Kunden 😀.csv',
     }
-    expect(requestWith(members)).toMatchObject({ request: members })
+    expect(requestWith(members)).toMatchObject({ value: members })
   })
 
   test('may be absent, null or, except for the clear marker, empty', () => {
     for (const absent of [undefined, null, '']) {
       const parsed = requestWith({ profile_types: absent, new_keys: absent, file_name: absent })
-      expect(parsed).toMatchObject({ request: { profile_types: {} } })
-      expect(parsed).not.toHaveProperty('request.new_keys', expect.anything())
+      expect(parsed).toMatchObject({ value: { profile_types: {} } })
+      expect(parsed).not.toHaveProperty('value.new_keys', expect.anything())
     }
-    expect(requestWith({ clear_marker: null })).toHaveProperty('request.clear_marker', undefined)
+    expect(requestWith({ clear_marker: null })).toHaveProperty('value.clear_marker', undefined)
   })
 
   test('a key named __proto__ is a key like any other', () => {
     const parsed = parseProfileTypes(JSON.parse('{"__proto__": "int", "constructor": "string"}'))
-    expect('types' in parsed && Object.entries(parsed.types)).toEqual([
+    expect('value' in parsed && Object.entries(parsed.value)).toEqual([
       ['__proto__', 'int'],
       ['constructor', 'string'],
     ])
@@ -65,13 +65,13 @@ describe('optional members of the first request', () => {
 
   test('a clear marker may have 32 characters of any kind but these, such as spaces', () => {
     for (const marker of ['😀'.repeat(32), ' ', "'", '-'])
-      expect(requestWith({ clear_marker: marker })).toMatchObject({ request: { clear_marker: marker } })
+      expect(requestWith({ clear_marker: marker })).toMatchObject({ value: { clear_marker: marker } })
   })
 
   test('declared keys have no more bytes than a header', () => {
     const types = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}`.padStart(100, 'k'), 'int']))
-    expect(requestWith({ profile_types: types(1024) })).toHaveProperty('request')
+    expect(requestWith({ profile_types: types(1024) })).toHaveProperty('value')
     expect(requestWith({ profile_types: types(1025) })).toEqual({
       messages: ['Validation failed: profile_types: the keys have over 102400 bytes, more than a header'],
     })
@@ -92,8 +92,7 @@ describe('optional members of the first request', () => {
             expect(message).toMatch(/^Validation failed: (profile_types|new_keys|clear_marker|file_name)\b/)
             expect(message.isWellFormed()).toBe(true)
           }
-        } else
-          for (const key of Object.keys(parsed.request.profile_types ?? {})) expect(keyProblem(key)).toBeUndefined()
+        } else for (const key of Object.keys(parsed.value.profile_types ?? {})) expect(keyProblem(key)).toBeUndefined()
       }),
     )
   })

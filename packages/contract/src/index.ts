@@ -1,18 +1,9 @@
+export * from './answers.ts'
+export { type Checked, checkRequest, documented, documentedAll, listOf, member, nameOf } from './check.ts'
 export { type MappedColumn, parseColumnMapping, parseColumnNames } from './column-mapping.ts'
-export { parseDeletionRequest } from './deletion.ts'
-export { type ErrorAnswer, errors, type TextAnswer, tooManyValues } from './errors.ts'
-export { parseExportRequest } from './export.ts'
+export { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } from './errors.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'
-export {
-  type ImportRequest,
-  importSources,
-  importStates,
-  importView,
-  isImportState,
-  parseImportRequest,
-  unfinishedImportStates,
-} from './import.ts'
-export { type ImportListRequest, importCursor, importList, parseImportList } from './import-list.ts'
+export { type ImportListRequest, importCursor, importListQuery } from './import-list.ts'
 export {
   fileMessages,
   rowMessages,
@@ -21,38 +12,16 @@ export {
   userIdColumn,
   valueMessages,
 } from './import-messages.ts'
-export { clearMarkerProblem, newKeysChoices, parseProfileTypes, refusedTypes } from './import-options.ts'
-export { JsonNumber, type JsonObject, messagesPerAnswer } from './json-object.ts'
+export {
+  clearMarkerProblem,
+  type ImportRequest,
+  importRequest,
+  parseProfileTypes,
+  refusedTypes,
+} from './import-request.ts'
+export { isJsonObject, JsonNumber, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
-export { openApiDocument } from './openapi/document.ts'
-export type { ApiDocument, Content, JsonSchema, Operation, Response } from './openapi/document-types.ts'
-export {
-  keyProblem,
-  parseKeyRegistration,
-  reservedName,
-  typeConflicts,
-  unknownType,
-} from './profile-keys.ts'
-export { type ProfileUpdateRequest, parseProfileUpdate } from './profile-update.ts'
-export { parseUserRegistration } from './users.ts'
+export { keyProblem, keyRegistration, reservedName, typeConflicts, unknownType } from './profile-keys.ts'
 export { type ValueType, valueTypes } from './value-type.ts'
 export { type WebhookBody, type WebhookEvent, webhookEvents, webhookTest } from './webhook.ts'
-export type {
-  ExportAnswer,
-  ExportState,
-  ExportView,
-  ImportList,
-  ImportSource,
-  ImportState,
-  ImportView,
-  ImportWarning,
-  NewKeys,
-  ProfileEntry,
-  ProfileKeysAnswer,
-  ProfileKeyView,
-  ProfileUpdateAnswer,
-  UploadDescriptor,
-  UserDocument,
-  UserRegistrationAnswer,
-} from './wire-types.ts'

@@ -18,7 +18,15 @@ export class JsonNumber {
   }
 }
 
-/** Whether a parsed JSON value is an object: neither null nor an array, nor a number. */
+/**
+ * Whether a parsed JSON value is an object: neither null nor an array, nor a number.
+ *
+ * @example
+ * ```ts
+ * isJsonObject({}) // → true
+ * isJsonObject([]) // → false
+ * ```
+ */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }

@@ -30,10 +30,8 @@ export const limits = {
    * body, but 50 of memory.
    */
   jsonValues: 2 ** 17,
-  /** Largest body of a registration of users, bytes. */
-  userRegistrationBytes: userIdListBytes,
-  /** Largest body of a deletion request, bytes. */
-  deletionBytes: userIdListBytes,
+  /** Largest body of a registration of users or a deletion request, bytes. */
+  userIdListBytes,
   /** How long the pre-signed upload address is valid, ms. */
   uploadWindowMs: 5 * 60_000,
   /** How long a link to an error file is valid, days (design.md §3, Error file). */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { keyProblem, parseKeyRegistration } from './profile-keys.ts'
+import { checkRequest } from './check.ts'
+import { keyProblem, keyRegistration } from './profile-keys.ts'
 import { valueTypes } from './value-type.ts'
 
 const zip = { key: 'zip', type: 'string' }
@@ -12,9 +13,11 @@ describe('a registration of keys', () => {
       ['zip', 'string'],
       [' born ', 'datetime'],
     ])
-    expect(parseKeyRegistration({ profile_keys: given })).toEqual({ keys })
+    expect(checkRequest(keyRegistration, { profile_keys: given })).toEqual({ value: { profile_keys: keys } })
     const most = Array.from({ length: 500 }, (_, index) => ({ key: `k${index}`, type: 'int' }))
-    expect(parseKeyRegistration({ profile_keys: most })).toMatchObject({ keys: { size: 500 } })
+    expect(checkRequest(keyRegistration, { profile_keys: most })).toMatchObject({
+      value: { profile_keys: { size: 500 } },
+    })
   })
 
   test.each([
@@ -40,12 +43,12 @@ describe('a registration of keys', () => {
     ['no type', { profile_keys: [{ key: 'zip' }] }, 'zip should be of type string, int, decimal, datetime'],
     ['two types', { profile_keys: [zip, { ...zip, type: 'int' }] }, 'profile_keys[1]: zip has two types'],
   ])('is refused with %s', (_, body, message) => {
-    expect(parseKeyRegistration(body)).toEqual({ messages: [message] })
+    expect(checkRequest(keyRegistration, body)).toEqual({ messages: [message] })
   })
 
   test('is refused with at most 100 messages', () => {
     const given = Array.from({ length: 500 }, () => 7)
-    const parsed = parseKeyRegistration({ profile_keys: given })
+    const parsed = checkRequest(keyRegistration, { profile_keys: given })
     expect('messages' in parsed && parsed.messages).toHaveLength(100)
   })
 
@@ -58,10 +61,10 @@ describe('a registration of keys', () => {
     const body = fc.oneof(fc.record({ profile_keys: fc.oneof(fc.array(entry), fc.jsonValue()) }), fc.jsonValue())
     fc.assert(
       fc.property(body, (given) => {
-        const parsed = parseKeyRegistration(given)
-        if ('keys' in parsed) {
-          expect(parsed.keys.size).toBeGreaterThan(0)
-          for (const [key, type] of parsed.keys) {
+        const parsed = checkRequest(keyRegistration, given)
+        if ('value' in parsed) {
+          expect(parsed.value.profile_keys.size).toBeGreaterThan(0)
+          for (const [key, type] of parsed.value.profile_keys) {
             expect(keyProblem(key)).toBeUndefined()
             expect(valueTypes).toContain(type)
           }

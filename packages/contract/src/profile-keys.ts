@@ -1,5 +1,7 @@
+import { z } from 'zod'
+import { documented, nameOf, refuse } from './check.ts'
 import { fileMessages, serviceErrorsColumn, standardPrefix, userIdColumn } from './import-messages.ts'
-import { isJsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
+import { isJsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
 import { nameProblem } from './name.ts'
 import { type ValueType, valueTypes } from './value-type.ts'
@@ -58,33 +60,34 @@ export function typeConflicts(registered: Iterable<readonly [key: string, type: 
   return Array.from(registered, ([key, type]) => fileMessages.otherType(key, type))
 }
 
-/**
- * Checks the body of `POST /v1/profile_keys`: 1 to 500 keys with their types. A key may occur twice with the same type.
- *
- * Accepts the parsed JSON. Returns the wanted types by key, or at most 100 messages. A message names the key, or the
- * index of an entry whose key cannot be shown.
- *
- * @example
- * ```ts
- * parseKeyRegistration({ profile_keys: [{ key: 'zip', type: 'string' }] }).keys.get('zip') // → "string"
- * parseKeyRegistration({ profile_keys: [] }) // → {"messages": ["profile_keys must not be empty"]}
- * ```
- */
-export function parseKeyRegistration(body: unknown): { keys: Map<string, ValueType> } | { messages: string[] } {
-  if (!isJsonObject(body)) return { messages: [notAnObject] }
-  const given = body.profile_keys
-  const limit = limits.keysPerRequest
-  if (!Array.isArray(given)) return { messages: ['profile_keys must be an array of keys with their types'] }
-  if (given.length === 0) return { messages: ['profile_keys must not be empty'] }
-  if (given.length > limit) return { messages: [`profile_keys must hold at most ${limit} keys`] }
+const entry = z.object({ key: nameOf(limits.keyLength), type: z.enum(valueTypes) })
+const most = limits.keysPerRequest
 
+/**
+ * Body of `POST /v1/profile_keys` (second-day.md §1): 1 to 500 keys with their types. A key may occur twice with the
+ * same type. Its value has the types by key. A message names the key, or the index of an entry whose key cannot be shown.
+ */
+export const keyRegistration = z
+  .object({
+    profile_keys: z
+      .array(z.unknown(), 'must be an array of keys with their types')
+      .min(1, 'must not be empty')
+      .max(most, `must hold at most ${most} keys`)
+      .transform(parseEntries)
+      .meta({
+        description: 'Names that begin with `$`, `user_id` and `SERVICE_ERRORS` are reserved.',
+        items: documented(entry),
+      }),
+  })
+  .meta({ id: 'ProfileKeyRegistration' })
+
+function parseEntries(entries: readonly unknown[], context: z.RefinementCtx): Map<string, ValueType> {
   const keys = new Map<string, ValueType>()
-  const messages: string[] = []
-  for (const [index, entry] of given.entries()) {
-    const problem = addKey(keys, entry, `profile_keys[${index}]`)
-    if (problem !== undefined && messages.push(problem) === messagesPerAnswer) break
+  for (const [index, each] of entries.entries()) {
+    const problem = addKey(keys, each, `profile_keys[${index}]`)
+    if (problem !== undefined) refuse(context, problem)
   }
-  return messages.length === 0 ? { keys } : { messages }
+  return keys
 }
 
 /** Adds an entry to the keys. Returns its problem if it is not valid. */

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
-import type { ApiDocument, Response as DocumentedResponse, JsonSchema, Operation } from '@sluice/contract'
+import type {
+  ApiDocument,
+  Response as DocumentedResponse,
+  JsonSchema,
+  Operation,
+} from '@sluice/api-app/src/openapi/document-types.ts'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 

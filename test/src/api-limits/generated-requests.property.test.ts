@@ -1,5 +1,7 @@
 import { createApp } from '@sluice/accounts'
-import { type ApiDocument, openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
+import type { ApiDocument } from '@sluice/api-app/src/openapi/document-types.ts'
+import { rateSettings } from '@sluice/api-app/src/rate-limiting.ts'
 import { registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
@@ -24,28 +26,16 @@ beforeAll(async () => {
   token = app.apiToken
   await registerUsers(database.db, app.appId, ['alice'])
   await insertKnownRows(database.db, app.appId, operations)
-  api = await startApi(database.url, { ...highLimits(), PROFILE_KEY_LIMIT: '100000', WAITING_IMPORTS_LIMIT: '100000' })
+  api = await startApi(database.url, {
+    ...Object.fromEntries(Object.keys(rateSettings).map((name) => [name, '100000/60s'])),
+    PROFILE_KEY_LIMIT: '100000',
+    WAITING_IMPORTS_LIMIT: '100000',
+  })
   return async () => {
     await api.stop()
     await database.close()
   }
 })
-
-function highLimits(): Record<string, string> {
-  const functions = [
-    ...['BULK_IMPORT', 'BULK_IMPORT_V2', 'DELETION', 'EXPORT', 'EXPORT_STATUS', 'IMPORT_CANCELLATION', 'IMPORT_LIST'],
-    ...[
-      'IMPORT_STATUS',
-      'KEY_REGISTRATION',
-      'PROFILE_KEYS',
-      'PROFILE_UPDATE',
-      'USER',
-      'USER_REGISTRATION',
-      'VALUE_REMOVAL',
-    ],
-  ]
-  return Object.fromEntries(functions.map((name) => [`RATE_LIMIT_${name}`, '100000/60s']))
-}
 
 async function send({ method }: DocumentedOperation, { path, headers, body }: GeneratedRequest): Promise<Answer> {
   const answer = await fetch(api.url + path, {

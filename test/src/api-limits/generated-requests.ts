@@ -1,4 +1,4 @@
-import type { ApiDocument } from '@sluice/contract'
+import type { ApiDocument } from '@sluice/api-app/src/openapi/document-types.ts'
 import fc from 'fast-check'
 import { type DocumentedOperation, pathOf } from './document-check.ts'
 

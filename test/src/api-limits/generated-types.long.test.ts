@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
 import { beforeAll, expect, test } from 'vitest'
 import { runProgram } from '../environment/program.ts'
 
@@ -59,12 +59,32 @@ test('generated types of bodies are those of the contract', async () => {
     ([schema, type]) => `export const to${schema} = (value: wire.${type}): schemas['${schema}'] => value
 export const from${schema} = (value: schemas['${schema}']): wire.${type} => value`,
   )
-  const program = `import type * as wire from '${root}/packages/contract/src/wire-types.ts'
+  const program = `import type * as wire from '${root}/packages/contract/src/answers.ts'
 import type { components } from './api.ts'
 type schemas = components['schemas']
 ${both.join('\n')}`
   expect(await errorsOf(program)).toEqual([])
 })
+
+test('the types that the client package publishes are those of the contract', async () => {
+  const built = await run(join(root, 'scripts/build-client.ts'), join(folder, 'client'))
+  expect(built.code, built.output).toBe(0)
+  const index = await readFile(join(root, 'packages/client/src/index.ts'), 'utf8')
+  const [, list = ''] = /export type \{([^}]*)\} from '@sluice\/contract\/answers'/.exec(index) ?? []
+  const names = list.match(/\w+/g) ?? []
+  expect(names.length).toBeGreaterThan(10)
+  const both = names.flatMap((name) => [
+    `export const from${name} = (value: client.${name}): wire.${name} => value`,
+    // The published answer also ties each value to its type.
+    ...(name === 'ProfileUpdateAnswer'
+      ? []
+      : [`export const to${name} = (value: wire.${name}): client.${name} => value`]),
+  ])
+  const program = `import type * as wire from '${root}/packages/contract/src/answers.ts'
+import type * as client from './client/client/src/index.js'
+${both.join('\n')}`
+  expect(await errorsOf(program)).toEqual([])
+}, 120_000)
 
 test('a program with a wrong member, type or path does not compile', async () => {
   const program = `import type { operations, paths } from './api.ts'

@@ -1,13 +1,15 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { createApp, registerToken } from '@sluice/accounts'
+import { buildApi } from '@sluice/api-app/src/api.ts'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
+import type { ApiDocument } from '@sluice/api-app/src/openapi/document-types.ts'
+import { rateSettings } from '@sluice/api-app/src/rate-limiting.ts'
 import { readSettings } from '@sluice/config'
-import { type ApiDocument, openApiDocument } from '@sluice/contract'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { buildApi } from '../../../apps/api/src/api.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
@@ -38,24 +40,8 @@ beforeAll(async () => {
   await registerUsers(database.db, appId, ['alice'])
   await insertKnownRows(database.db, appId, operations)
   link = await openLink(database.url)
-  const limits = [
-    'BULK_IMPORT',
-    'BULK_IMPORT_V2',
-    'DELETION',
-    'EXPORT',
-    'EXPORT_STATUS',
-    'IMPORT_CANCELLATION',
-    'IMPORT_LIST',
-    'IMPORT_STATUS',
-    'KEY_REGISTRATION',
-    'PROFILE_KEYS',
-    'PROFILE_UPDATE',
-    'USER',
-    'USER_REGISTRATION',
-    'VALUE_REMOVAL',
-  ]
   const all = (rate: string) => ({
-    ...Object.fromEntries(limits.map((limit) => [`RATE_LIMIT_${limit}`, rate])),
+    ...Object.fromEntries(Object.keys(rateSettings).map((name) => [name, rate])),
     RATE_LIMIT_TIMEOUT: '10s',
   })
   const short = { API_HEADERS_TIMEOUT: '1s', API_BODY_TIMEOUT: '1s', API_UPLOAD_TIMEOUT: '1s' }

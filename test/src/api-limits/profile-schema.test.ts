@@ -1,4 +1,4 @@
-import { openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
 import { checkEntries } from '@sluice/profiles'
 import { describe, expect, test } from 'vitest'
 import { documentCheck } from './document-check.ts'

@@ -115,7 +115,7 @@ describe('a client that waits for 100 Continue', () => {
   })
 
   test.each([
-    ['413', '/v1/users', { ...json, 'Content-Length': String(limits.userRegistrationBytes + 1) }],
+    ['413', '/v1/users', { ...json, 'Content-Length': String(limits.userIdListBytes + 1) }],
     ['413', '/v2/user_profiles/bulk_import', { ...csv, 'Content-Length': String(limits.uploadBytesV2 + 1) }],
     ['415', '/v1/users', csv],
     ['415', '/v2/user_profiles/bulk_import', json],

@@ -15,6 +15,7 @@ import {
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
+import { beforeEach } from 'vitest'
 import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
@@ -26,7 +27,6 @@ export interface ImportFixture {
   close(): Promise<void>
 }
 
-/** The settings of a fixture. */
 export const fixtureSettings = [...importSettings, ...exportSettings] as const
 
 /** Opens a fixture; `environment` overrides settings as environment variables do. */
@@ -46,7 +46,6 @@ export async function openImportFixture(environment: Record<string, string> = {}
   }
 }
 
-/** Creates an app with these users. */
 export async function openApp({ database }: ImportFixture, users: readonly string[] = []): Promise<number> {
   const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
@@ -86,7 +85,6 @@ export async function queueFile(
   return importId
 }
 
-/** Claims an import. Throws if it cannot be claimed. */
 export async function claim({ context }: ImportFixture, appId: number, importId: string): Promise<ClaimedImport> {
   const claimed = await claimImport(context, { appId, importId })
   if (claimed === undefined) throw new Error(`import ${importId} cannot be claimed`)
@@ -100,7 +98,6 @@ export interface Result {
   errorFile: Buffer | undefined
 }
 
-/** Imports a file from start to end. */
 export async function importFile(
   fixture: ImportFixture,
   appId: number,
@@ -114,7 +111,6 @@ export async function importFile(
   return await resultOf(fixture, appId, importId)
 }
 
-/** Reads the result of an import. */
 export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
   const view = await showImport(context.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error(`import ${importId} is gone`)
@@ -134,4 +130,56 @@ export async function profilesOf(
   appId: number,
 ): Promise<Record<string, Record<string, unknown>>> {
   return await storedProfiles(database, appId)
+}
+
+/** An app, and what tests do with its imports. */
+export interface TestApp {
+  fixture: ImportFixture
+  context: ImportFixture['context']
+  db: TestDatabase['db']
+  storage: Storage
+  appId: number
+  queue(
+    file: Buffer | string,
+    contentType?: 'text/csv' | 'application/gzip',
+    dryRun?: boolean,
+    options?: GivenOptions,
+  ): Promise<string>
+  claim(importId: string): Promise<ClaimedImport>
+  /** Claims an import. Returns undefined if it cannot be claimed now. */
+  tryToClaim(importId: string): ReturnType<typeof claimImport>
+  /** Claims an import, or takes a claim, and runs it without a shutdown. `changes` replaces parts of the context. */
+  run(of: string | ClaimedImport, changes?: Partial<ImportFixture['context']>): ReturnType<typeof runImport>
+  importFile(file: Buffer | string, options?: Parameters<typeof importFile>[3]): Promise<Result>
+  resultOf(importId: string): Promise<Result>
+  profiles(): ReturnType<typeof profilesOf>
+}
+
+/** Returns what tests do with the imports of an app of a fixture. */
+export function testApp(fixture: ImportFixture, appId: number): TestApp {
+  const { context, storage } = fixture
+  return {
+    ...{ fixture, context, storage, appId, db: context.db },
+    queue: (...file) => queueFile(fixture, appId, ...file),
+    claim: (importId) => claim(fixture, appId, importId),
+    tryToClaim: (importId) => claimImport(context, { appId, importId }),
+    async run(of, changes = {}) {
+      const claimed = typeof of === 'string' ? await claim(fixture, appId, of) : of
+      return await runImport({ ...context, ...changes }, claimed, new AbortController().signal)
+    },
+    importFile: (...file) => importFile(fixture, appId, ...file),
+    resultOf: (importId) => resultOf(fixture, appId, importId),
+    profiles: () => profilesOf(fixture, appId),
+  }
+}
+
+/** Opens a fixture and an app with these users before each test. The result always is the app of the current test. */
+export function eachWithApp(users: readonly string[], environment: Record<string, string> = {}): TestApp {
+  const current = {} as TestApp
+  beforeEach(async () => {
+    const fixture = await openImportFixture(environment)
+    Object.assign(current, testApp(fixture, await openApp(fixture, users)))
+    return () => fixture.close()
+  })
+  return current
 }

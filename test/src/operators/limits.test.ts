@@ -1,7 +1,7 @@
 import { createApp, setAppLimits } from '@sluice/accounts'
 import { buildApi } from '@sluice/api-app/src/api.ts'
 import { openApiMetrics } from '@sluice/api-app/src/metrics.ts'
-import { openApiRateLimiter, rateLimitSettings } from '@sluice/api-app/src/rate-limiting.ts'
+import { openApiRateLimiter, readRates } from '@sluice/api-app/src/rate-limiting.ts'
 import { readSettings } from '@sluice/config'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { importSettings, receiveSettings } from '@sluice/imports'
@@ -29,13 +29,14 @@ describe.each(stores)('the rate of first requests, counted in %s', (_, redisUrl)
     const storage = openTestStorage()
     const log = pino({ level: 'silent' })
     const metrics = openApiMetrics()
-    const names = [...deletionRequestSettings, ...importSettings, ...receiveSettings, ...rateLimitSettings]
-    const settings = readSettings({ API_URL: 'http://api.test', RATE_LIMIT_TIMEOUT: '5s' }, names)
+    const names = [...deletionRequestSettings, ...importSettings, ...receiveSettings]
+    const settings = readSettings({ API_URL: 'http://api.test' }, names)
+    const rates = readRates({ RATE_LIMIT_TIMEOUT: '5s' })
     const store = redisUrl === undefined ? { databaseUrl: database.url } : { redisUrl }
     // Two processes of the API share the counts.
     const limiters = [
-      await openApiRateLimiter(store, settings, { metrics, log }),
-      await openApiRateLimiter(store, settings, { metrics, log }),
+      await openApiRateLimiter(store, rates, { metrics, log }),
+      await openApiRateLimiter(store, rates, { metrics, log }),
     ]
     const apis = limiters.map((rateLimiter) =>
       buildApi({ db: database.db, storage, settings, log, apiUrl: settings.API_URL }, { rateLimiter }),

@@ -1,6 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
-import { type ProfileKeyView, parseKeyRegistration } from '@sluice/contract'
+import { checkRequest, keyRegistration, type ProfileKeyView } from '@sluice/contract'
 import { declareKeys, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
@@ -31,12 +31,12 @@ export function addKeysCommand(program: Command): void {
     .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (pairs: string[]) => {
       const app = appOf(add)
-      const parsed = parseKeyRegistration({ profile_keys: pairs.map(keyAndType) })
+      const parsed = checkRequest(keyRegistration, { profile_keys: pairs.map(keyAndType) })
       if ('messages' in parsed) throw new Failure(parsed.messages.join(', '), 2)
       const { PROFILE_KEY_LIMIT: limit } = readSettings(process.env, ['PROFILE_KEY_LIMIT'])
       const list = await withDatabase(async (db) => {
         await requireApp(db, app)
-        return await declareKeys(db, app, parsed.keys, limit)
+        return await declareKeys(db, app, parsed.value.profile_keys, limit)
       })
       print(add, list, () => keyTable(list))
     })

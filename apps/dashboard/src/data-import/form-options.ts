@@ -18,12 +18,12 @@ export async function readOptions(
   const parsed = parseProfileTypes(parseJson(form.get('profile_types') ?? ''))
   if ('messages' in parsed) return { problem: parsed.messages.join(', ') }
   try {
-    await requireTypes(db, appId, parsed.types)
+    await requireTypes(db, appId, parsed.value)
   } catch (error) {
     if (error instanceof TypeConflict) return { problem: `A chosen type is refused: ${error.message}.` }
     throw error
   }
-  return { options: { profileTypes: parsed.types, clearMarker: marker === '' ? null : marker } }
+  return { options: { profileTypes: parsed.value, clearMarker: marker === '' ? null : marker } }
 }
 
 /** Maximum number of bytes of the field `profile_types`. */

@@ -82,7 +82,7 @@ interface PlaceInPage {
 
 /** Finds the imports of a page, and the import that follows the page. Reads no further import. */
 async function findPage(db: Database, appId: number, request: ImportListRequest): Promise<PlaceInPage[]> {
-  const { state, source, limit, before } = request
+  const { state, source, limit, cursor: before } = request
   const chosen = sql`app_id = ${appId}
     ${state === undefined ? sql`` : sql`and state = ${state}`} ${source === undefined ? sql`` : sql`and source = ${source}`}`
   const bytes = sql`octet_length(types::text) + octet_length(warnings::text)`

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
-import { JsonSyntaxError } from '@sluice/api-app/src/json/parser.ts'
-import { readJson } from '@sluice/api-app/src/json/read.ts'
+import { checkBody } from '@sluice/api-app/src/endpoint.ts'
+import { endpoints } from '@sluice/api-app/src/endpoints/index.ts'
 import {
+  checkRequest,
   clearMarkerProblem,
+  importListQuery,
   parseColumnMapping,
   parseColumnNames,
-  parseDeletionRequest,
-  parseExportRequest,
-  parseImportList,
-  parseImportRequest,
-  parseKeyRegistration,
   parseProfileTypes,
-  parseProfileUpdate,
-  parseUserRegistration,
 } from '@sluice/contract'
-import { longestCompared, outcomeOf, pieces, streamOf, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 const jsonWords = [
   ...[
@@ -39,46 +34,15 @@ const jsonWords = [
   ...['\xef\xbb\xbf', '\xed\xa0\x80', '\xf0\x9f\x98\x80', '\xc2\xa0', '\0', ' ', '\n'],
 ]
 
-/** JSON documents: the value of `JSON.parse`, for any pieces. */
-export const json: Target = {
-  name: 'json',
-  dictionary: jsonWords,
-  seeds: [
-    ...['{"a":1,}', '[[[[{"a":{"b":[]}}]]]]', ' -0.5e+10 ', '"caf\xc3\xa9 \\"x\\" \\\\"'],
-    '{"user_id":"a","n":[1,-2.5e3,true,null,"\\u00e9\\ud83d\\ude00"],"__proto__":{}}',
-  ],
-  async check(input, random) {
-    const read = (chunks: Buffer[]) => outcomeOf(() => readJson(streamOf(chunks), 1_000_000), jsonProblem)
-    const [whole, cut] = [await read([input]), await read(pieces(input, random))]
-    const expected = await outcomeOf(
-      () => parseAtOnce(input),
-      () => 'JSON',
-    )
-    assert.equal('refusal' in whole, 'refusal' in expected)
-    assert.equal('refusal' in cut, 'refusal' in expected)
-    // The comparison of deeper values would overflow the stack.
-    if (input.length <= longestCompared) assert.deepEqual([whole, cut], [expected, expected])
-  },
-}
-
-function parseAtOnce(input: Buffer): unknown {
-  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(input))
-}
-
-function jsonProblem(error: unknown): string | undefined {
-  return error instanceof JsonSyntaxError ? 'JSON' : undefined
-}
-
 /** The checks of all bodies and queries of the API. They accept any parsed JSON. */
-const checks = {
-  import: parseImportRequest,
-  deletion: parseDeletionRequest,
-  export: parseExportRequest,
-  keys: parseKeyRegistration,
+const checks: Record<string, (value: unknown) => unknown> = {
   types: parseProfileTypes,
-  update: parseProfileUpdate,
-  users: parseUserRegistration,
-} as const
+  ...Object.fromEntries(
+    endpoints
+      .filter(({ json }) => json !== undefined)
+      .map((endpoint) => [endpoint.id, (value: unknown) => checkBody(endpoint, value)]),
+  ),
+}
 
 const memberNames = [
   ...['checksum', 'byte_size', 'content_type', 'profile_types', 'dry_run', 'new_keys', 'clear_marker', 'file_name'],
@@ -109,12 +73,12 @@ export const requestBodies: Target = {
   check(input) {
     const text = input.toString()
     const value = parsedOr(text)
-    for (const [name, check] of Object.entries(checks)) {
-      const answer = (check as (value: unknown) => unknown)(value)
+    for (const [name, checkOf] of Object.entries(checks)) {
+      const answer = checkOf(value)
       checkMessages(answer, name)
-      assert.deepEqual((check as (value: unknown) => unknown)(parsedOr(text)), answer)
+      assert.deepEqual(checkOf(parsedOr(text)), answer)
     }
-    checkMessages(parseImportList({ state: text, limit: text, cursor: text }), 'list')
+    checkMessages(checkRequest(importListQuery, { state: text, limit: text, cursor: text }), 'list')
     checkColumnMapping(text)
     const problem = clearMarkerProblem(text)
     assert(problem === undefined || problem.length > 0)

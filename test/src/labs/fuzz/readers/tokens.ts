@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { authenticator, normalEmail } from '@sluice/accounts'
-import { importCursor, isIdempotencyKey, parseImportList } from '@sluice/contract'
+import { checkRequest, importCursor, importListQuery, isIdempotencyKey } from '@sluice/contract'
 import type { Database, Schema } from '@sluice/database'
 import { checkUrl, openAddressRule } from '@sluice/webhooks'
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
@@ -51,8 +51,8 @@ export const tokens: Target = {
       isIdempotencyKey(text),
       text.length > 0 && text.length < 256 && ![...text].some((one) => one <= ' ' || one > '~'),
     )
-    const list = parseImportList({ cursor: text })
-    if ('request' in list && list.request.before !== undefined) assert.equal(importCursor(list.request.before), text)
+    const list = checkRequest(importListQuery, { cursor: text })
+    if ('value' in list && list.value.cursor !== undefined) assert.equal(importCursor(list.value.cursor), text)
   },
 }
 

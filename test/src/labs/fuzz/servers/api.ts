@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { openApiDocument } from '@sluice/contract'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
 import { type DocumentedOperation, operationsOf, pathOf } from '../../../api-limits/document-check.ts'
 import { type App, declare, requestImport } from '../../../stack/client.ts'
 import type { FuzzedServer, FuzzRequest } from './request.ts'

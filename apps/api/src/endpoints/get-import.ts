@@ -1,0 +1,65 @@
+import { errors, type ImportView, importView } from '@sluice/contract'
+import { showImport } from '@sluice/imports'
+import { z } from 'zod'
+import { answer } from '../answers.ts'
+import { endpoint, refusal } from '../endpoint.ts'
+
+/** An import, for examples. */
+export const exampleImport: ImportView = {
+  import_id: '0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11',
+  state: 'completed',
+  source: 'v3',
+  file_name: 'people.csv',
+  rows_total: 1000,
+  rows_applied: 998,
+  rows_failed: 2,
+  rows_changed: 120,
+  error: null,
+  error_file_url: 'https://api.example.com/error_files/0b9d4d1e.c2VjcmV0',
+  types: { name: 'string', age: 'int', shop: 'int' },
+  warnings: [
+    {
+      key: 'shop',
+      type: 'int',
+      message: '212 of 1000 values begin with 0, which int does not keep',
+      examples: ['007', '042', '015'],
+    },
+  ],
+  requested_at: '2026-03-01T09:00:00.000Z',
+  started_at: '2026-03-01T09:00:05.120Z',
+  finished_at: '2026-03-01T09:00:06.480Z',
+}
+
+/** The import that a path names. */
+export const importId = z.uuid().meta({ description: 'The ID in `X-Import-Id`.', example: exampleImport.import_id })
+
+export const unknownImport = refusal('unknown', 'The app has no such import.', errors.notFound())
+
+/** Shows the state of an import (design.md §3, Import status). */
+export const getImport = endpoint({
+  id: 'getImport',
+  route: 'GET /v3/user_profiles/bulk_import/{import_id}',
+  tag: 'Bulk import',
+  summary: 'State of an import',
+  description: [
+    'The progress of an import from any upload route. Its state is `awaiting_upload` until the file is',
+    'uploaded, `queued` until the import is next in order, `processing`, and finally `completed` or `failed`. It is `expired`',
+    'if the file was never uploaded, and `cancelled` if the import was cancelled.',
+    'If rows could not be applied, `error_file_url` links to a CSV file of these rows with the reasons.',
+  ].join('\n'),
+  extension: true,
+  limit: { function: 'import_status', rate: '6000/60s', counts: 'Status requests for imports' },
+  params: { import_id: importId },
+  answer: {
+    status: 200,
+    description: 'The current state of the import.',
+    schema: importView,
+    example: exampleImport,
+  },
+  refusals: [unknownImport],
+  serve:
+    ({ db, apiUrl }) =>
+    async ({ appId, params, reply }) => {
+      return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
+    },
+})

@@ -1,0 +1,42 @@
+import type { Endpoint } from '../endpoint.ts'
+import { bulkImportV2 } from './bulk-import-v2.ts'
+import { cancelImport } from './cancel-import.ts'
+import { errorFile, exportFile } from './file-links.ts'
+import { getExport } from './get-export.ts'
+import { getImport } from './get-import.ts'
+import { getUser } from './get-user.ts'
+import { listImports } from './list-imports.ts'
+import { listProfileKeys } from './list-profile-keys.ts'
+import { docs, document, isLive, metrics, readiness } from './operation.ts'
+import { registerProfileKeys } from './register-profile-keys.ts'
+import { registerUsers } from './register-users.ts'
+import { removeValue } from './remove-value.ts'
+import { requestBulkImport } from './request-bulk-import.ts'
+import { requestDeletion } from './request-deletion.ts'
+import { requestExport } from './request-export.ts'
+import { updateProfile } from './update-profile.ts'
+
+/** Every endpoint of the API, in the order of the OpenAPI document. */
+export const endpoints: readonly Endpoint[] = [
+  requestDeletion,
+  updateProfile,
+  registerUsers,
+  getUser,
+  removeValue,
+  listProfileKeys,
+  registerProfileKeys,
+  requestExport,
+  getExport,
+  exportFile,
+  listImports,
+  requestBulkImport,
+  getImport,
+  cancelImport,
+  bulkImportV2,
+  errorFile,
+  isLive,
+  readiness,
+  metrics,
+  document,
+  docs,
+]

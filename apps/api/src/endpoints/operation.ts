@@ -1,0 +1,126 @@
+import { errors } from '@sluice/contract'
+import { exposition, isReady } from '@sluice/service'
+import { z } from 'zod'
+import { answer } from '../answers.ts'
+import { endpoint, refusal } from '../endpoint.ts'
+import { contentSecurityPolicy } from '../openapi/docs-page.ts'
+
+const health = z.object({ status: z.enum(['ok', 'ready']) }).meta({ id: 'Health' })
+
+/** The process runs. */
+export const isLive = endpoint({
+  id: 'isLive',
+  route: 'GET /healthz',
+  tag: 'Operation',
+  summary: 'Check that the process runs',
+  description: '',
+  extension: true,
+  answer: { status: 200, description: 'The process runs.', schema: health, example: { status: 'ok' } },
+  serve: () => async () => ({ status: 'ok' as const }),
+})
+
+/** The process can serve requests. The API adds no jobs, so it needs no queue. */
+export const readiness = endpoint({
+  id: 'isReady',
+  route: 'GET /readyz',
+  tag: 'Operation',
+  summary: 'Check that the service can process requests',
+  description: '',
+  extension: true,
+  answer: {
+    status: 200,
+    description: 'The service can process requests.',
+    schema: health,
+    example: { status: 'ready' },
+  },
+  refusals: [refusal('unavailable', 'The database or storage cannot be reached.', errors.unavailable())],
+  serve:
+    ({ readiness }) =>
+    async ({ request, reply }) => {
+      return (await isReady(readiness, request.log))
+        ? { status: 'ready' as const }
+        : answer(reply, errors.unavailable())
+    },
+})
+
+/** Counts only, and no data of any app. */
+export const metrics = endpoint({
+  id: 'getMetrics',
+  route: 'GET /metrics',
+  tag: 'Operation',
+  summary: 'Metrics for Prometheus',
+  description:
+    'Metrics of this process in the text format of Prometheus. If `METRICS_PORT` is set, only that port serves them.',
+  extension: true,
+  answer: {
+    status: 200,
+    description: 'The metrics.',
+    content: {
+      type: 'text/plain',
+      schema: { type: 'string' },
+      example: 'sluice_rate_limited_requests_total{function="bulk_import"} 3\n',
+    },
+  },
+  serve:
+    ({ metrics: { metrics } }) =>
+    async ({ reply }) => {
+      return reply.type(metrics.registry.contentType).send(await exposition(metrics))
+    },
+})
+
+/** The API document for programs. All answers share its bytes, so slow readers cost no memory. */
+export const document = endpoint({
+  id: 'getDocument',
+  route: 'GET /openapi.json',
+  tag: 'Operation',
+  summary: 'This document, for programs',
+  description: 'OpenAPI 3.1.',
+  extension: true,
+  answer: {
+    status: 200,
+    description: 'The document.',
+    content: {
+      type: 'application/json',
+      schema: { type: 'object', required: ['openapi', 'info', 'paths'] },
+      example: { openapi: '3.1.0', info: { title: 'Sluice API' }, paths: {} },
+    },
+  },
+  serve:
+    ({ document }) =>
+    async ({ reply }) => {
+      return reply.header('Cache-Control', 'no-cache').type('application/json; charset=utf-8').send(document.json)
+    },
+})
+
+/** The API document for people. */
+export const docs = endpoint({
+  id: 'getDocs',
+  route: 'GET /docs',
+  tag: 'Operation',
+  summary: 'This document, for people',
+  description: 'One page without scripts.',
+  extension: true,
+  answer: {
+    status: 200,
+    description: 'The page.',
+    content: { type: 'text/html', schema: { type: 'string' }, example: '<!doctype html>…' },
+    headers: {
+      'Content-Security-Policy': {
+        description: 'Prevents the page from loading or running anything.',
+        schema: { type: 'string' },
+        required: true,
+      },
+    },
+  },
+  serve:
+    ({ document }) =>
+    async ({ reply }) => {
+      const headers = {
+        'Cache-Control': 'no-cache',
+        'Content-Security-Policy': contentSecurityPolicy,
+        'Referrer-Policy': 'no-referrer',
+        'X-Frame-Options': 'DENY',
+      }
+      return reply.headers(headers).type('text/html; charset=utf-8').send(document.html)
+    },
+})

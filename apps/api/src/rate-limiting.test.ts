@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { readRates } from './rate-limiting.ts'
+
+test('the rates of the specification are the defaults (service.md, Limits)', () => {
+  expect(readRates({}).limits).toMatchObject({
+    deletion: { requests: 1_000, windowMs: 60_000 },
+    profile_update: { requests: 1_000, windowMs: 60_000 },
+    bulk_import: { requests: 10, windowMs: 600_000 },
+    bulk_import_v2: { requests: 10, windowMs: 600_000 },
+  })
+})
+
+test('the setting of a limit has the name of its function', () => {
+  const { limits } = readRates({ RATE_LIMIT_BULK_IMPORT: '3/60s' })
+  expect(limits.bulk_import).toEqual({ requests: 3, windowMs: 60_000 })
+})
