@@ -30,7 +30,7 @@ const request = {
   dry_run: false,
 }
 
-export async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder> {
+async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder> {
   const appId = await openApp(fixture, ['u1'])
   const app: AppInOrder = {
     ...testApp(fixture, appId),

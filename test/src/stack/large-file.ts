@@ -1,14 +1,5 @@
 import { pick, type Random, seeded } from '../environment/random.ts'
 
-export interface LargeFileOptions {
-  /** Maximum number of rows. */
-  rows?: number
-  /** Maximum size, bytes. */
-  bytes?: number
-  /** Number of users in the rows, with the IDs of {@link userIds}. */
-  users: number
-}
-
 export interface LargeFileCounts {
   rows: number
   /** Rows with an error: the user is not registered, or a value does not have its column's type. */
@@ -21,43 +12,24 @@ export function* userIds(users: number): Generator<string> {
 }
 
 /**
- * Generates a CSV file with nine attributes and about 110 bytes per row, in chunks of about 256 KiB. The same options
- * produce the same bytes. Users occur repeatedly, with other values and with empty values, so that the order of rows
- * matters. One row in a hundred has an unregistered user. One row in two hundred has an invalid value, after the rows
- * that types are inferred from.
+ * Generates a CSV file with nine attributes and about 110 bytes per row. The same numbers produce the same bytes. The
+ * users of {@link userIds} occur repeatedly, with other values and with empty values, so that the order of rows matters.
+ * One row in a hundred has an unregistered user. One row in two hundred has an invalid value, after the rows that types
+ * are inferred from.
  */
-export function* largeFile(options: LargeFileOptions): Generator<Buffer, LargeFileCounts> {
+export function largeFileInMemory({ rows, users }: { rows: number; users: number }): {
+  file: Buffer
+  counts: LargeFileCounts
+} {
   const random = seeded(20_260_101)
-  const counts: LargeFileCounts = { rows: 0, invalid: 0 }
-  let chunk = 'user_id,name,city,plan,age,visits,score,balance,joined,last_seen\n'
-  let size = Buffer.byteLength(chunk)
-  while (counts.rows < (options.rows ?? Number.POSITIVE_INFINITY)) {
-    const { text, isInvalid } = row(random, counts.rows, options.users)
-    size += Buffer.byteLength(text)
-    if (size > (options.bytes ?? Number.POSITIVE_INFINITY)) break
-    counts.rows++
-    if (isInvalid) counts.invalid++
-    chunk += text
-    if (chunk.length >= chunkLength) {
-      yield Buffer.from(chunk)
-      chunk = ''
-    }
-  }
-  yield Buffer.from(chunk)
-  return counts
-}
-
-export function largeFileInMemory(options: LargeFileOptions): { file: Buffer; counts: LargeFileCounts } {
-  const chunks: Buffer[] = []
-  const generator = largeFile(options)
-  for (;;) {
-    const next = generator.next()
-    if (next.done === true) return { file: Buffer.concat(chunks), counts: next.value }
-    chunks.push(next.value)
+  const made = Array.from({ length: rows }, (_, index) => row(random, index, users))
+  const header = 'user_id,name,city,plan,age,visits,score,balance,joined,last_seen\n'
+  return {
+    file: Buffer.from(header + made.map(({ text }) => text).join('')),
+    counts: { rows, invalid: made.filter(({ isInvalid }) => isInvalid).length },
   }
 }
 
-const chunkLength = 2 ** 18
 const inferenceRows = 1000
 const names = ['Ana', 'Bo', 'Chloé', 'Dōgen', 'Eve', 'Fatma', 'Gül', 'Hanna']
 const surnames = ['Almeida', 'Brandt', 'Castro', 'Dvořák', '"van ""Rijn"', 'O’Neill', 'Sato', 'Öztürk']

@@ -138,7 +138,7 @@ const ratioAllowed = 2
 const negligibleMs = 10
 
 /** Summary of one kind of request. Times are in ms. */
-export interface KindReport {
+interface KindReport {
   kind: string
   count: number
   failed: number
@@ -147,7 +147,7 @@ export interface KindReport {
   worst: number
 }
 
-export function reportKinds(normal: readonly Sample[], during: readonly Sample[]): KindReport[] {
+function reportKinds(normal: readonly Sample[], during: readonly Sample[]): KindReport[] {
   return [...requestKinds, smallImport].map((kind) => {
     const times = (samples: readonly Sample[]) => samples.filter((sample) => sample.kind === kind).map(({ ms }) => ms)
     const ofAttack = during.filter((sample) => sample.kind === kind)
@@ -163,7 +163,7 @@ export function reportKinds(normal: readonly Sample[], during: readonly Sample[]
 }
 
 /** Returns a violation for each kind of request that failed, and, if `isTimed`, for each kind that was too slow. */
-export function requestViolations(kinds: readonly KindReport[], isTimed: boolean): string[] {
+function requestViolations(kinds: readonly KindReport[], isTimed: boolean): string[] {
   return kinds.flatMap((report) => {
     const { kind, count, failed, normal_median: normal, median, worst } = report
     if (count === 0) return [`${kind}: none was made`]
@@ -183,18 +183,18 @@ export function requestViolations(kinds: readonly KindReport[], isTimed: boolean
 }
 
 /** Returns a violation for each app of which a process ended. */
-export function processViolations(ended: Record<AppName, number>): string[] {
+function processViolations(ended: Record<AppName, number>): string[] {
   return appNames.flatMap((name) => (ended[name] === 0 ? [] : [`${name}: ${ended[name]} died`]))
 }
 
 /** Returns a violation for each app whose peak memory exceeded its limit. */
-export function memoryViolations(peaks: Record<AppName, number>, limits: Record<AppName, number>): string[] {
+function memoryViolations(peaks: Record<AppName, number>, limits: Record<AppName, number>): string[] {
   return appNames.flatMap((name) =>
     peaks[name] <= limits[name] ? [] : [`${name}: ${mebibytes(peaks[name])} MiB, over ${mebibytes(limits[name])} MiB`],
   )
 }
 
-export function mebibytes(bytes: number): number {
+function mebibytes(bytes: number): number {
   return Math.round(bytes / 2 ** 20)
 }
 
