@@ -16,7 +16,7 @@ export interface BatchContext {
 }
 
 /** Whose rows these are. */
-export interface BatchOwner {
+interface BatchOwner {
   appId: number
   /** Deletions with a higher number completed after the rows were sent. */
   dataOrder: number
