@@ -44,13 +44,6 @@ type UploadInParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
 export function relayMultipart(context: RelayContext): MultipartBackend {
   const { db, storage } = context
 
-  async function find(name: ObjectName, uploadId: string): Promise<UploadInParts> {
-    const { appId, fileName } = fileOf(name)
-    const upload = await findUpload(db, appId, fileName, uploadId)
-    if (upload === undefined) throw noSuchUpload()
-    return upload
-  }
-
   return {
     maxParts,
     create: async (name, metadata, plan) => {
@@ -61,7 +54,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
     },
     putPart: async (name, uploadId, partNumber, body) => {
       checkSize(body.size)
-      const upload = await find(name, uploadId)
+      const upload = await findPending(db, name, uploadId)
       const { objectKey, storageUploadId, checksum } = upload
       checkPart(body, checksum ?? undefined)
       refuseSize(await reservePart(context, upload, partNumber, body.size))
@@ -72,7 +65,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       return md5
     },
     listParts: async (name, uploadId, page) => {
-      const upload = await find(name, uploadId)
+      const upload = await findPending(db, name, uploadId)
       const { objectKey, storageUploadId, checksum } = upload
       const { parts, isTruncated } = await toS3Errors(storage.pageOfParts(objectKey, storageUploadId, page))
       const kept = await keptPartNames(db, upload)
@@ -88,9 +81,16 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
       const assemblePending = async (upload: UploadInParts) => assemble(context, upload, await readParts(), claims)
       return toS3Errors(complete(context, name, uploadId, assemblePending))
     },
-    abort: async (name, uploadId) => forgetUpload(context, await find(name, uploadId)),
+    abort: async (name, uploadId) => forgetUpload(context, await findPending(db, name, uploadId)),
     listUploads: (_bucket, request) => listPendingUploads(db, request),
   }
+}
+
+async function findPending(db: Database, name: ObjectName, uploadId: string): Promise<UploadInParts> {
+  const { appId, fileName } = fileOf(name)
+  const upload = await findUpload(db, appId, fileName, uploadId)
+  if (upload === undefined) throw noSuchUpload()
+  return upload
 }
 
 /**

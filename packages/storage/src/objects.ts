@@ -14,12 +14,8 @@ import { ObjectGone, ObjectReplaced, toRefusal } from './errors.ts'
 import { timeOutStalledBody } from './stalled-body.ts'
 import type { ListedObject, ReadOptions, Storage } from './storage.ts'
 
-/** Calls that read, copy or remove objects. */
-export function objectCalls({
-  bucket: Bucket,
-  calls,
-  long,
-}: Clients): Pick<Storage, 'stat' | 'read' | 'list' | 'copy' | 'remove' | 'removeAll'> {
+/** Calls that read objects. */
+export function readCalls({ bucket: Bucket, calls }: Clients): Pick<Storage, 'stat' | 'read' | 'list'> {
   return {
     async stat(Key) {
       try {
@@ -59,7 +55,12 @@ export function objectCalls({
         StartAfter = IsTruncated === true ? objects.at(-1)?.key : undefined
       } while (StartAfter !== undefined)
     },
+  }
+}
 
+/** Calls that copy or remove objects. */
+export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Storage, 'copy' | 'remove' | 'removeAll'> {
+  return {
     async copy(key, etag, target) {
       const CopySource = encodeURIComponent(`${Bucket}/${key}`)
       const about = { Bucket, Key: target, CopySource, CopySourceIfMatch: etag }

@@ -1,6 +1,6 @@
 import { HeadBucketCommand } from '@aws-sdk/client-s3'
 import { type Clients, connect, maxSenderPauseMs, responseTimeoutMs, statusOf } from './client.ts'
-import { objectCalls } from './objects.ts'
+import { changeCalls, readCalls } from './objects.ts'
 import { partCalls } from './parts.ts'
 import { presignCalls } from './presign.ts'
 import type { Storage } from './storage.ts'
@@ -27,7 +27,8 @@ export function openStorage(settings: StorageSettings, stop?: AbortSignal, maxRe
   const publicClient = connect(settings, settings.S3_PUBLIC_ENDPOINT ?? settings.S3_ENDPOINT, limits)
   return {
     ...presignCalls(publicClient, settings.S3_BUCKET),
-    ...objectCalls(clients),
+    ...readCalls(clients),
+    ...changeCalls(clients),
     ...writeCalls(clients),
     ...partCalls(clients),
 

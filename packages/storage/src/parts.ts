@@ -3,6 +3,7 @@ import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   ListPartsCommand,
+  type Part,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { type Clients, longRequestMs, statusOf } from './client.ts'
@@ -21,17 +22,14 @@ export function partCalls({ bucket: Bucket, calls, long }: Clients): Pick<Storag
   const pageOfParts: Storage['pageOfParts'] = async (Key, UploadId, { after, limit }) => {
     const about = { Bucket, Key, UploadId, MaxParts: limit, PartNumberMarker: String(after) }
     const { Parts = [], IsTruncated = false } = await refused(Key, calls.send(new ListPartsCommand(about)))
-    const parts = Parts.map(({ PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) }) => {
-      return { partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified }
-    })
-    return { parts, isTruncated: IsTruncated }
+    return { parts: Parts.map(storedPart), isTruncated: IsTruncated }
   }
 
   return {
     async beginParts(Key, metadata) {
-      const begun = await calls.send(new CreateMultipartUploadCommand({ Bucket, Key, ...toInput(metadata) }))
-      if (begun.UploadId === undefined) throw new Error(`storage gave the upload of ${Key} no ID`)
-      return begun.UploadId
+      const { UploadId } = await calls.send(new CreateMultipartUploadCommand({ Bucket, Key, ...toInput(metadata) }))
+      if (UploadId === undefined) throw new Error(`storage gave the upload of ${Key} no ID`)
+      return UploadId
     },
 
     async putPart(Key, UploadId, PartNumber, body) {
@@ -67,4 +65,8 @@ export function partCalls({ bucket: Bucket, calls, long }: Clients): Pick<Storag
       }
     },
   }
+}
+
+function storedPart({ PartNumber = 0, Size = 0, ETag = '', LastModified = new Date(0) }: Part): StoredPart {
+  return { partNumber: PartNumber, byteSize: Size, etag: ETag, modifiedAt: LastModified }
 }

@@ -22,7 +22,7 @@ export interface ObjectMetadata {
 }
 
 /** An object without its bytes. */
-export interface StoredObject extends ListedObject {
+interface StoredObject extends ListedObject {
   metadata: ObjectMetadata
 }
 
@@ -50,7 +50,7 @@ export interface ReadOptions {
   signal?: AbortSignal
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   byteSize?: number | undefined
   user?: ObjectMetadata['user']
   signal?: AbortSignal | undefined

@@ -4,7 +4,7 @@ import { type Answer, xmlAnswer } from '../protocol/answer.ts'
 import { checkIfMatch, quoteEtag } from '../protocol/etags.ts'
 import { checkBucketName, checkKey, decodePercent } from '../protocol/request-target.ts'
 import type { OperationContext } from './context.ts'
-import { missingObject } from './get-object.ts'
+import { missingObject } from './objects.ts'
 
 /** Copies an object, with its metadata, within the endpoint. */
 export async function copyObject(context: OperationContext): Promise<Answer> {

@@ -8,11 +8,10 @@ import { createBucket, getBucketLocation, headBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
 import { copyObject } from './copy-object.ts'
 import { deleteObjects } from './delete-objects.ts'
-import { deleteObject, getObject, headObject } from './get-object.ts'
 import { listObjects, listObjectsV2 } from './list-objects.ts'
 import { listMultipartUploads, listParts } from './list-uploads.ts'
 import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, uploadPart } from './multipart.ts'
-import { putObject } from './put-object.ts'
+import { deleteObject, getObject, headObject, putObject } from './objects.ts'
 
 /** Headers with checksums of the body, for operations that read a body. */
 const bodyHeaders = [...checksumAlgorithms.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']

@@ -1,8 +1,8 @@
 import type { Backend, ObjectInfo, ObjectName } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer } from '../protocol/answer.ts'
-import { checkIfMatch } from '../protocol/etags.ts'
-import { objectHeaders } from '../protocol/object-headers.ts'
+import { checkIfMatch, quoteEtag } from '../protocol/etags.ts'
+import { checksumHeaders, objectHeaders, readMetadata } from '../protocol/object-headers.ts'
 import { type ByteRange, parseRange } from '../protocol/ranges.ts'
 import { requireBucket } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -29,6 +29,14 @@ export async function headObject(context: OperationContext): Promise<Answer> {
   if (info === undefined) throw await missingObject(context.backend, context)
   const { status, headers, length } = describe(context, info)
   return emptyAnswer(status, { ...headers, 'content-length': String(length) })
+}
+
+/** Stores an object, completely or not at all. */
+export async function putObject(context: OperationContext): Promise<Answer> {
+  const metadata = readMetadata(context.headers)
+  const body = context.openBody()
+  const etag = await context.backend.putObject(context, body, metadata)
+  return emptyAnswer(200, { etag: quoteEtag(etag), ...checksumHeaders(body.digests().checksums) })
 }
 
 /** Deletes an object. Succeeds if there is none. */
