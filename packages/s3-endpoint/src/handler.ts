@@ -32,8 +32,8 @@ export interface S3Options<Identity> {
   backend: Backend
   findCredentials: FindCredentials<Identity>
   /**
-   * If it is left out, every verified sender may use all operations. If it is set, unknown operations are denied, and so
-   * are operations that name further objects, such as copies.
+   * If it is left out, every verified sender may use all operations. If it is set, unknown operations are denied, and
+   * so are operations that name further objects, such as copies.
    */
   authorize?: Authorize<Identity>
   /** If it is left out, every authorised request is admitted. */

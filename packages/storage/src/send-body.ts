@@ -21,8 +21,8 @@ interface SendOptions {
  * distinguish a slow sender from storage that accepts no more bytes.
  *
  * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for
- * {@link responseTimeoutMs}. `signal` aborts the request with an AbortError. Throws the errors of reading the body and of the
- * request.
+ * {@link responseTimeoutMs}. `signal` aborts the request with an AbortError. Throws the errors of reading the body and
+ * of the request.
  */
 export async function sendBody<Answer>(
   body: SizedBody,

@@ -6,8 +6,8 @@ import { openObjectFile, readBytes } from './object-file.ts'
 const minPartBytes = 5 * 1024 * 1024
 
 /**
- * Returns the stored parts that the sender names, in order. Throws InvalidPart if a part is missing or has another ETag,
- * and EntityTooSmall if a part that is not the last one is too small.
+ * Returns the stored parts that the sender names, in order. Throws InvalidPart if a part is missing or has another
+ * ETag, and EntityTooSmall if a part that is not the last one is too small.
  */
 export function choose(named: readonly NamedPart[], stored: readonly PartInfo[]): PartInfo[] {
   const byNumber = new Map(stored.map((part) => [part.partNumber, part]))

@@ -40,7 +40,7 @@ export class ObjectStore {
     return readObjectFile(this.#pathOf(bucket, key))
   }
 
-  /** Writes an object to a temporary file, and moves the file into place. `makeRecord` is called after the last chunk. */
+  /** Writes an object to a temporary file, and moves it into place. `makeRecord` is called after the last chunk. */
   async write(
     name: ObjectName,
     chunks: AsyncIterable<Uint8Array>,

@@ -77,8 +77,8 @@ const parser = new XMLParser({
   trimValues: false,
 })
 /**
- * Parses a document of one form. Throws MalformedXML, and NotImplemented for an element that is not in the form, because
- * ignoring it could drop a condition.
+ * Parses a document of one form. Throws MalformedXML, and NotImplemented for an element that is not in the form,
+ * because ignoring it could drop a condition.
  */
 export function parseXml(bytes: Uint8Array, form: XmlForm): XmlDocument {
   const { [form.root]: roots = [], ...others } = childrenOf(parse(bytes))
