@@ -1,6 +1,6 @@
 import type { Database } from '@sluice/database'
 import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack/running'
-import type { Relay, Storage } from '@sluice/storage'
+import type { Storage } from '@sluice/storage'
 import type { UrlRule } from '@sluice/webhooks'
 import { InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
@@ -111,18 +111,17 @@ export async function webhookRule(): Promise<UrlRule> {
 }
 
 /** Runs an operator's command with the storage that `S3_ENDPOINT` names, or with the storage of the running stack. */
-export async function withStorage<Result>(work: (storage: Storage, relay: Relay) => Promise<Result>): Promise<Result> {
-  const [{ readSettings }, { openRelay, openStorage, storageSettings }] = await Promise.all([
+export async function withStorage<Result>(work: (storage: Storage) => Promise<Result>): Promise<Result> {
+  const [{ readSettings }, { openStorage, storageSettings }] = await Promise.all([
     import('@sluice/config'),
     import('@sluice/storage'),
   ])
   const settings = readSettings({ ...(await environment()), ...(await stackStorage()) }, storageSettings)
-  const [storage, relay] = [openStorage(settings), openRelay(settings)]
+  const storage = openStorage(settings)
   try {
-    return await work(storage, relay)
+    return await work(storage)
   } finally {
     storage.close()
-    relay.close()
   }
 }
 

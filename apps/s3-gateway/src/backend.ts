@@ -1,12 +1,18 @@
 import { beginUpload, findFile, finishUpload, pathOf, unlessBroken } from '@sluice/bucket-uploads'
-import { type Backend, type ObjectInfo, type ObjectName, S3Error, type Upload } from '@sluice/s3-endpoint'
-import type { RelayedMetadata } from '@sluice/storage'
+import {
+  type Backend,
+  type ObjectInfo,
+  type ObjectMetadata,
+  type ObjectName,
+  S3Error,
+  type Upload,
+} from '@sluice/s3-endpoint'
 import type { RelayContext } from './context.ts'
 import { countUpload, unlessTooManyWait } from './limits.ts'
 import { listPath } from './listing.ts'
-import { relayMultipart } from './multipart.ts'
+import { logImport, relayMultipart } from './multipart.ts'
 import { infoOf } from './objects.ts'
-import { checkSize, fileOf, newFileOf, refuseCondition, toS3Errors } from './refusals.ts'
+import { checkSize, fileOf, newFileOf, toS3Errors } from './refusals.ts'
 
 /**
  * Creates the backend that shows clients the paths of apps in the deployment's bucket.
@@ -16,64 +22,50 @@ import { checkSize, fileOf, newFileOf, refuseCondition, toS3Errors } from './ref
  */
 export function createRelayBackend(context: RelayContext, bucket: string): Backend {
   return {
-    listBuckets: denied,
-    createBucket: async () => false,
+    createBucket: denied,
     openObject: denied,
     copyObject: denied,
     hasBucket: async (name) => name === bucket,
-    putObject: (name, upload, { metadata, condition }) => {
-      refuseCondition(condition)
-      return toS3Errors(put(context, name, upload, metadata))
-    },
+    putObject: (name, upload, metadata) => toS3Errors(put(context, name, upload, metadata)),
     headObject: ({ key }) => head(context, key),
-    deleteObject: async ({ key }, condition) => {
-      refuseCondition(condition)
-      await remove(context, key)
-    },
+    deleteObject: ({ key }) => remove(context, key),
     listObjects: (_, request) => listPath(context, request),
     multipart: relayMultipart(context),
   }
 }
 
+/** Stores a file and queues it as an import. Returns its ETag. */
 async function put(
   context: RelayContext,
   name: ObjectName,
   body: Upload,
-  metadata: RelayedMetadata,
-): Promise<ObjectInfo> {
+  { contentType, user }: ObjectMetadata,
+): Promise<string> {
   const { appId, fileName } = newFileOf(name)
   checkSize(body.size)
   await countUpload(context, appId)
   const upload = await unlessTooManyWait(beginUpload(context, appId, fileName))
   const file = await unlessBroken(context, upload, async () => {
-    await context.relay.put(
-      upload.objectKey,
-      { byteSize: body.size, chunks: context.paced(appId, body.chunks) },
-      metadata,
-    )
+    const chunks = context.paced(appId, body.chunks)
+    await context.storage.writeStream(upload.objectKey, chunks, contentType, { byteSize: body.size, user })
     const { md5 } = body.digests()
     return await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
   })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
-  if (file.isNew)
-    context.log.info(
-      { app_id: appId, import_id: upload.importId, byte_size: file.byteSize },
-      'bucket upload queued as an import',
-    )
-  const { md5, checksums } = body.digests()
-  return infoOf(name.key, { ...file, etag: md5 }, metadata, checksums)
+  if (file.isNew) logImport(context, { appId, importId: upload.importId, byteSize: file.byteSize })
+  return body.digests().md5
 }
 
 /**
  * Describes the latest file with a name. An unannounced file in the path is later than an imported file with the same
  * name.
  */
-async function head({ db, relay }: RelayContext, key: string): Promise<ObjectInfo | undefined> {
-  const unannounced = await relay.describe(key)
+async function head({ db, storage }: RelayContext, key: string): Promise<ObjectInfo | undefined> {
+  const unannounced = await storage.stat(key)
   if (unannounced !== undefined) return infoOf(key, unannounced, unannounced.metadata)
   const { appId, fileName } = fileOf({ key })
   const file = await findFile(db, appId, fileName)
-  const stored = file === undefined ? undefined : await relay.describe(file.objectKey)
+  const stored = file === undefined ? undefined : await storage.stat(file.objectKey)
   return file === undefined || stored === undefined ? undefined : infoOf(key, file, stored.metadata)
 }
 
@@ -81,9 +73,9 @@ async function head({ db, relay }: RelayContext, key: string): Promise<ObjectInf
  * Deletes an unannounced file. Throws AccessDenied for a file that has become an import, because an import cannot be
  * undone.
  */
-async function remove({ db, relay }: RelayContext, key: string): Promise<void> {
+async function remove({ db, storage }: RelayContext, key: string): Promise<void> {
   const { appId, fileName } = fileOf({ key })
-  if ((await relay.describe(key)) !== undefined) await relay.remove(key)
+  if ((await storage.stat(key)) !== undefined) await storage.remove(key)
   else if ((await findFile(db, appId, fileName)) !== undefined) {
     throw new S3Error('AccessDenied', `${pathOf(appId)}${fileName} has become an import and cannot be deleted.`)
   }

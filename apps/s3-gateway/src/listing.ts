@@ -10,7 +10,7 @@ import { fileOf } from './refusals.ts'
  * Throws NotImplemented for a delimiter other than a slash. File names contain no slash, so a slash groups no files.
  * They may contain any other delimiter, and grouping by it would need all names at once instead of one page.
  */
-export async function listPath({ db, relay }: RelayContext, request: ListRequest): Promise<ListPage> {
+export async function listPath({ db, storage }: RelayContext, request: ListRequest): Promise<ListPage> {
   if (request.delimiter !== '' && request.delimiter !== '/') {
     throw new S3Error('NotImplemented', 'The delimiter must be a slash.')
   }
@@ -25,7 +25,7 @@ export async function listPath({ db, relay }: RelayContext, request: ListRequest
       objects.set(key, listed({ key, ...file }))
     }
   }
-  for await (const page of relay.list(request.prefix)) {
+  for await (const page of storage.list(request.prefix)) {
     for (const object of page) objects.set(object.key, listed(object))
   }
   const { entries, next } = listPage([...objects.keys()].sort(compareKeys), request)

@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { countConnections, requestHistogram, runService } from '@sluice/service'
-import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { openStorage, storageSettings } from '@sluice/storage'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
 import { createGateway, gatewaySettings } from './server.ts'
+import { maxStorageRequests } from './shares.ts'
 
 /** How long uploads in flight may continue after the process is told to stop. */
 const uploadGraceMs = 10_000
@@ -27,10 +28,9 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
-  const storage = openStorage(settings)
-  const relay = openRelay(settings)
+  const storage = openStorage(settings, undefined, maxStorageRequests)
   const limiter = await openBucketLimiter(sharedStore(settings), settings, log)
-  const server = createGateway({ db: database.db, relay, log, limiter }, settings)
+  const server = createGateway({ db: database.db, storage, log, limiter }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
   operations.readiness.require('postgres', () => checkSchema(database.db))
   operations.readiness.require('storage', () => storage.check())
@@ -47,7 +47,6 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
       await closed
       await server.settled()
       await limiter.close()
-      relay.close()
       storage.close()
       await database.close()
     },

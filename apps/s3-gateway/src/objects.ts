@@ -1,6 +1,6 @@
 import type { ImportedFile } from '@sluice/bucket-uploads'
-import type { Checksums, ListedObject, ObjectInfo } from '@sluice/s3-endpoint'
-import type { RelayedMetadata, ListedObject as StoredObject } from '@sluice/storage'
+import type { ListedObject, ObjectInfo } from '@sluice/s3-endpoint'
+import type { ObjectMetadata, ListedObject as StoredObject } from '@sluice/storage'
 
 /** Removes the quotes of an ETag. Storage returns ETags in quotes; the backend of the S3 endpoint has none. */
 export function withoutQuotes(etag: string): string {
@@ -11,10 +11,9 @@ export function withoutQuotes(etag: string): string {
 export function infoOf(
   key: string,
   file: Omit<ImportedFile, 'fileName' | 'objectKey'>,
-  metadata: RelayedMetadata,
-  checksums: Checksums = {},
+  metadata: ObjectMetadata,
 ): ObjectInfo {
-  return { ...listed({ key, ...file }), metadata: { ...metadata, headers: {} }, checksums, checksumType: 'FULL_OBJECT' }
+  return { ...listed({ key, ...file }), metadata }
 }
 
 /** Describes an object as listings show it. S3 shows times in whole seconds. */

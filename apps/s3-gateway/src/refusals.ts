@@ -1,5 +1,5 @@
 import { type FileKey, fileNameProblem, fileSizeProblem, parseKey } from '@sluice/bucket-uploads'
-import { type DeleteCondition, type ObjectName, S3Error, type WriteCondition } from '@sluice/s3-endpoint'
+import { type ObjectName, S3Error } from '@sluice/s3-endpoint'
 import { StorageFull, StorageRefusal } from '@sluice/storage'
 
 /** Parses the key of an authorised request. Throws AccessDenied if the key is in no app's path. */
@@ -30,17 +30,6 @@ export function checkSize(byteSize: number): void {
 /** Throws EntityTooLarge with the description of a problem, if there is one. */
 export function refuseSize(problem: string | undefined): void {
   if (problem !== undefined) throw new S3Error('EntityTooLarge', sentence(problem))
-}
-
-/**
- * Throws NotImplemented if a write or a deletion has a condition.
- *
- * A file never replaces another file, so there is nothing to compare on a write. Not every storage supports conditional
- * deletions.
- */
-export function refuseCondition(condition: WriteCondition | DeleteCondition | undefined): void {
-  if (condition === undefined) return
-  throw new S3Error('NotImplemented', 'Conditional writes and deletions are not supported here.')
 }
 
 /** Creates the error for an upload that was completed, aborted or never begun. */

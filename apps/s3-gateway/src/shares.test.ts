@@ -1,7 +1,6 @@
 import type { OperationName } from '@sluice/s3-endpoint'
-import { maxRelayRequests } from '@sluice/storage'
 import { expect, test } from 'vitest'
-import { admitSender } from './shares.ts'
+import { admitSender, maxStorageRequests } from './shares.ts'
 
 const senderOf = (appId: number, accessKeyId = `key of ${appId}`) => ({ appId, accessKeyId })
 
@@ -49,7 +48,7 @@ test('the uploads of all apps together leave some requests to storage for short 
   for (let app = 1; app <= 20; app++) {
     admitted += (await exhaust(() => admit(senderOf(app), 'PutObject'))).length
   }
-  expect(admitted).toBe(maxRelayRequests - 100)
+  expect(admitted).toBe(maxStorageRequests - 100)
 })
 
 test('the uploads of an app start one after the other; other apps and other operations do not wait', async () => {

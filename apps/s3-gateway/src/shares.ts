@@ -1,12 +1,14 @@
 import { type Admit, type OperationName, S3Error } from '@sluice/s3-endpoint'
 import { openShares, openTurns } from '@sluice/service'
-import { maxRelayRequests } from '@sluice/storage'
 import type { Sender } from './access.ts'
 
 /**
- * Operations whose body is streamed to storage. Each holds one of the relay's requests until its sender has finished.
+ * Operations whose body is streamed to storage. Each holds a request to storage until its sender has finished.
  */
 const uploads = new Set<OperationName>(['PutObject', 'UploadPart'])
+
+/** Maximum number of requests to storage in flight. Further requests wait. */
+export const maxStorageRequests = 1_000
 
 /** Number of requests to storage that are reserved for the short calls of all apps. */
 const reservedRequests = 100
@@ -36,7 +38,7 @@ interface ShareLimits {
  * up. The uploads of an app start at least `startMs` apart, and wait before their bodies are read.
  */
 export function admitSender(uploadsPerApp: number, startMs = uploadStartMs): Admit<Sender> {
-  const admitUpload = openSenderShares({ total: maxRelayRequests - reservedRequests, perApp: uploadsPerApp })
+  const admitUpload = openSenderShares({ total: maxStorageRequests - reservedRequests, perApp: uploadsPerApp })
   const admitCall = openSenderShares({ total: Number.POSITIVE_INFINITY, perApp: callsPerApp })
   const untilTurn = openTurns(startMs)
   return async (sender, operation) => {

@@ -7,7 +7,7 @@ import { mailerSettings, openMailer } from '@sluice/mail'
 import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
-import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { openStorage, storageSettings } from '@sluice/storage'
 import { delivererSettings, openDeliverer } from '@sluice/webhooks'
 import { showBacklog } from './backlog.ts'
 import { hostExports } from './exports.ts'
@@ -47,11 +47,10 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   const stopping = new AbortController()
   const storage = openStorage(settings, stopping.signal)
-  const relay = openRelay(settings, stopping.signal)
   const mailer = openMailer(database.db, settings, dashboardSetting())
   const deliverer = hosted.includes('webhooks') ? openDeliverer(database.db, settings) : undefined
   const store = sharedStore(settings)
-  const context = { db: database.db, storage, relay, settings, log }
+  const context = { db: database.db, storage, settings, log }
   const onJobError = (error: Error) => {
     onError(error)
     // A claimed import handles a full disk itself. Other jobs and the queue rely on this call.
@@ -88,7 +87,6 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
       await heartbeat.stop()
       mailer.close()
       storage.close()
-      relay.close()
       await database.close()
     },
   }

@@ -1,6 +1,6 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { type Database, type ImportContentType, sql } from '@sluice/database'
-import { ObjectGone, type Relay } from '@sluice/storage'
+import { ObjectGone, type Storage } from '@sluice/storage'
 
 /** A file of the bucket that has become an import. */
 export interface ImportedFile {
@@ -101,12 +101,13 @@ function toFile(row: Row): ImportedFile {
  * file is gone.
  */
 export async function contentTypeOf(
-  relay: Relay,
+  storage: Storage,
   { fileName, objectKey }: { fileName: string; objectKey: string },
 ): Promise<ImportContentType | undefined> {
   if (/\.gz$/i.test(fileName)) return 'application/gzip'
   try {
-    return isGzip(await relay.readStart(objectKey, gzipMagicBytes)) ? 'application/gzip' : 'text/csv'
+    const start = Buffer.concat(await (await storage.read(objectKey, { count: gzipMagicBytes })).toArray())
+    return isGzip(start) ? 'application/gzip' : 'text/csv'
   } catch (error) {
     if (error instanceof ObjectGone) return undefined
     throw error

@@ -55,11 +55,11 @@ async function listNonFolders(context: MaintenanceContext): Promise<UnannouncedF
 
 /** Lists the objects below a prefix that are in the path of an app, folders included. */
 export async function listFiles(
-  { relay, shutdown }: Pick<MaintenanceContext, 'relay' | 'shutdown'>,
+  { storage, shutdown }: Pick<MaintenanceContext, 'storage' | 'shutdown'>,
   prefix: string,
 ): Promise<UnannouncedFile[]> {
   const files: UnannouncedFile[] = []
-  for await (const page of relay.list(prefix)) {
+  for await (const page of storage.list(prefix)) {
     shutdown?.throwIfAborted()
     for (const object of page) {
       const key = parseKey(object.key)

@@ -14,7 +14,7 @@ const clockToleranceSeconds = 60
  * deletion that begins now is later than this time, even if Postgres's clock was set back and tells an earlier time.
  */
 export async function newestFileAt(
-  context: Pick<MaintenanceContext, 'relay' | 'shutdown'>,
+  context: Pick<MaintenanceContext, 'storage' | 'shutdown'>,
   appId: number,
 ): Promise<Date | null> {
   const files = await listFiles(context, pathOf(appId))

@@ -14,7 +14,7 @@ import { logFields, problemOf, removeUnlessReplaced } from './unannounced-files.
  * Returns the number of files that could not be removed. Throws when the process shuts down.
  */
 export async function removeRefusedFiles(
-  context: Pick<MaintenanceContext, 'db' | 'relay' | 'log' | 'shutdown'>,
+  context: Pick<MaintenanceContext, 'db' | 'storage' | 'log' | 'shutdown'>,
   appId: number,
 ): Promise<number> {
   const { db, log, shutdown } = context

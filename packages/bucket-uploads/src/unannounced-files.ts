@@ -105,7 +105,7 @@ async function importFile(context: MaintenanceContext, file: UnannouncedFile): P
 /** Copies a file to the key of an upload. Returns false if the file is gone or was replaced since it was listed. */
 async function copyTo(context: MaintenanceContext, file: UnannouncedFile, upload: BucketUpload): Promise<boolean> {
   try {
-    await unlessBroken(context, upload, () => context.relay.copy(file.key, file.etag, upload.objectKey))
+    await unlessBroken(context, upload, () => context.storage.copy(file.key, file.etag, upload.objectKey))
     return true
   } catch (error) {
     if (error instanceof ObjectGone || error instanceof ObjectReplaced) return false
@@ -171,11 +171,11 @@ async function removeImported(context: MaintenanceContext, file: UnannouncedFile
  * A file that replaces it between the check and the removal is lost: not every storage supports conditional deletions.
  */
 export async function removeUnlessReplaced(
-  { relay }: Pick<MaintenanceContext, 'relay'>,
+  { storage }: Pick<MaintenanceContext, 'storage'>,
   file: UnannouncedFile,
 ): Promise<void> {
-  const now = await relay.describe(file.key)
-  if (now?.etag === file.etag && sameSecond(now.modifiedAt, file.modifiedAt)) await relay.remove(file.key)
+  const now = await storage.stat(file.key)
+  if (now?.etag === file.etag && sameSecond(now.modifiedAt, file.modifiedAt)) await storage.remove(file.key)
 }
 
 /** Some storages return milliseconds in listings, but headers have whole seconds. */

@@ -1,6 +1,6 @@
 import { type Database, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
 import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@sluice/imports'
-import type { Relay } from '@sluice/storage'
+import type { Storage } from '@sluice/storage'
 import type { UploadContext } from './context.ts'
 import { contentTypeOf, findImportedFile, type ImportedFile, isImportId } from './files.ts'
 import { orderOfFile } from './order-of-file.ts'
@@ -55,12 +55,12 @@ export async function beginUploadInParts(
   context: UploadContext,
   appId: number,
   fileName: string,
-  metadata: Parameters<Relay['beginParts']>[1],
+  metadata: Parameters<Storage['beginParts']>[1],
   checksum: UploadChecksum | null = null,
 ): Promise<BucketUpload> {
   const upload = await beginUpload(context, appId, fileName)
   return await unlessBroken(context, upload, async () => {
-    const storageUploadId = await context.relay.beginParts(upload.objectKey, metadata)
+    const storageUploadId = await context.storage.beginParts(upload.objectKey, metadata)
     await context.db
       .updateTable('bucket_uploads')
       .set({ storage_upload_id: storageUploadId, checksum: checksum && JSON.stringify(checksum) })
@@ -73,7 +73,7 @@ export async function beginUploadInParts(
 
 /** Returns the result of a step of an upload. If the step throws, the upload is forgotten first. */
 export async function unlessBroken<Result>(
-  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
+  context: Pick<UploadContext, 'db' | 'storage' | 'log'>,
   upload: BucketUpload,
   step: () => Promise<Result>,
 ): Promise<Result> {
@@ -148,15 +148,15 @@ export interface FinishedFile extends ImportedFile {
  * if the upload has ended without an import.
  */
 export async function finishUpload(
-  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
+  context: Pick<UploadContext, 'db' | 'storage' | 'log'>,
   upload: BucketUpload,
   origin: UploadOrigin,
 ): Promise<FinishedFile | undefined> {
-  const { db, relay } = context
+  const { db, storage } = context
   const { appId, importId, fileName, objectKey } = upload
-  const stored = await relay.describe(objectKey)
+  const stored = await storage.stat(objectKey)
   if (stored === undefined) return await findFinishedFile(db, upload)
-  const contentType = await contentTypeOf(relay, upload)
+  const contentType = await contentTypeOf(storage, upload)
   // Another request has just aborted the upload.
   if (contentType === undefined) return await findFinishedFile(db, upload)
   const { etag, byteSize } = stored
@@ -181,7 +181,7 @@ export async function finishUpload(
   })
   if (outcome === 'gone') return await findFinishedFile(db, upload)
   // No import refers to this copy.
-  if (outcome === 'repeated') await removeOrSweep(context, upload, () => relay.remove(objectKey))
+  if (outcome === 'repeated') await removeOrSweep(context, upload, () => storage.remove(objectKey))
   return { fileName, objectKey, etag, byteSize, modifiedAt: stored.modifiedAt, isNew: outcome === 'queued' }
 }
 
@@ -199,15 +199,15 @@ async function findFinishedFile(
  * does not answer: the upload no longer counts as waiting, and its bytes are swept later.
  */
 export async function forgetUpload(
-  context: Pick<UploadContext, 'db' | 'relay' | 'log'>,
+  context: Pick<UploadContext, 'db' | 'storage' | 'log'>,
   upload: BucketUpload,
 ): Promise<void> {
-  const { relay } = context
+  const { storage } = context
   const { objectKey, storageUploadId } = upload
   if (!(await forgetRow(context.db, upload))) return
   await removeOrSweep(context, upload, async () => {
-    if (storageUploadId !== null) await relay.abortParts(objectKey, storageUploadId)
-    await relay.remove(objectKey)
+    if (storageUploadId !== null) await storage.abortParts(objectKey, storageUploadId)
+    await storage.remove(objectKey)
   })
 }
 

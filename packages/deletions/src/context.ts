@@ -1,6 +1,5 @@
 import type { Settings } from '@sluice/config'
 import type { FilesContext } from '@sluice/imports'
-import type { Relay } from '@sluice/storage'
 
 /** The settings that accepting deletion requests needs. */
 export const deletionRequestSettings = ['SERVICE_TIMEZONE'] as const
@@ -10,6 +9,5 @@ export const deletionSettings = ['DELETION_BATCH_USERS', 'SERVICE_TIMEZONE'] as 
 
 /** The dependencies of running deletions. */
 export interface DeletionContext extends FilesContext {
-  relay: Relay
   settings: Settings<(typeof deletionSettings)[number]>
 }

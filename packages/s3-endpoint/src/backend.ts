@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 
-/** A bucket as listings show it. */
-export type BucketInfo = { name: string; createdAt: Date }
-
 /** The name of an object. The bucket name is valid; the key has 1 to 1,024 bytes of UTF-8 without NUL. */
-export type ObjectName = { bucket: string; key: string }
+export interface ObjectName {
+  bucket: string
+  key: string
+}
 
 /** A checksum algorithm of the S3 protocol, as it is named in `x-amz-checksum-…`. */
 export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256'
@@ -15,37 +15,30 @@ export type Checksums = Partial<Record<ChecksumAlgorithm, string>>
 /** The basis of an object's checksum: the checksums of its parts (`COMPOSITE`), or all its bytes (`FULL_OBJECT`). */
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT'
 
-/**
- * The kind of checksum that an object gets when its parts are joined. The parts have checksums by the same algorithm.
- */
-export type ChecksumPlan = { algorithm: ChecksumAlgorithm; type: ChecksumType }
+/** The kind of checksum with which an upload in parts begins. Its parts have checksums by the same algorithm. */
+export interface ChecksumPlan {
+  algorithm: ChecksumAlgorithm
+  type: ChecksumType
+}
 
-/** The metadata that a sender declares for an object. Header names are in lower case. */
-export type ObjectMetadata = {
+/** The content type that a sender declares, and the `x-amz-meta-…` headers by their names without this prefix. */
+export interface ObjectMetadata {
   contentType: string
-  /**
-   * The headers cache-control, content-disposition, content-encoding, content-language and expires, as far as they were
-   * sent.
-   */
-  headers: Record<string, string>
-  /** The `x-amz-meta-…` headers, by their names without this prefix. */
   user: Record<string, string>
 }
 
-/** A stored object without its bytes. `size` is in bytes, `etag` has no quotes, and `modifiedAt` is a whole second. */
-export type ObjectInfo = {
+/** An object as listings show it. `size` is in bytes, `etag` has no quotes, and `modifiedAt` is a whole second. */
+export interface ListedObject {
   key: string
   size: number
   etag: string
   modifiedAt: Date
-  metadata: ObjectMetadata
-  /** A composite checksum ends with the number of parts: `digest-number`. */
-  checksums: Checksums
-  checksumType: ChecksumType
 }
 
-/** Digests of an upload's bytes: `md5` in hex, and the checksums that the sender named. */
-export type UploadDigests = { md5: string; checksums: Checksums }
+/** A stored object without its bytes. */
+export interface ObjectInfo extends ListedObject {
+  metadata: ObjectMetadata
+}
 
 /**
  * The body of an upload in flight.
@@ -54,37 +47,23 @@ export type UploadDigests = { md5: string; checksums: Checksums }
  * declared. It yields all `size` bytes only if everything was verified. A backend must not store anything permanently
  * before `chunks` has ended. `digests` may be called afterwards.
  */
-export type Upload = {
+export interface Upload {
   size: number
   /** The signature of the request, in hex. A request that is repeated unchanged has the same signature. */
   signature: string
+  /** The algorithm of the checksum that the sender named, if there is one. */
+  algorithm: ChecksumAlgorithm | undefined
   chunks: AsyncIterable<Uint8Array>
-  /**
-   * Makes `digests` return a checksum by this algorithm, even if the sender named none. Must be called before `chunks`
-   * is read.
-   *
-   * Throws InvalidRequest if the sender named a checksum by another algorithm.
-   */
-  requireChecksum(algorithm: ChecksumAlgorithm): void
-  digests(): UploadDigests
+  /** Returns the MD5 of the bytes in hex, and the checksum that the sender named. */
+  digests(): { md5: string; checksums: Checksums }
 }
-
-/** A condition on the existing object, checked in one step with the write. ETags have no quotes. */
-export type WriteCondition = { ifAbsent: true } | { ifMatch: string[] }
-
-/**
- * A condition on the object to be deleted, checked in one step with the deletion. ETags have no quotes.
- *
- * A missing object meets every condition.
- */
-export type DeleteCondition = { ifMatch: string[] | undefined; modifiedAt: Date | undefined; size: number | undefined }
 
 /**
  * An open object. Its bytes stay readable if it is replaced or deleted.
  *
  * `read` returns the bytes from `start` to `end`, both inclusive and counted from 0. The caller must call `close`.
  */
-export type OpenObject = {
+export interface OpenObject {
   info: ObjectInfo
   read(range: { start: number; end: number }): Readable
   close(): Promise<void>
@@ -96,16 +75,27 @@ export type OpenObject = {
  * The page begins with the first entry that follows `after`, a key or a common prefix. `limit` is the maximum number of
  * entries, common prefixes included; at least 1.
  */
-export type ListRequest = { prefix: string; delimiter: string; after: string; limit: number }
-
-/** An object as listings show it. */
-export type ListedObject = Pick<ObjectInfo, 'key' | 'size' | 'etag' | 'modifiedAt'>
+export interface ListRequest {
+  prefix: string
+  delimiter: string
+  after: string
+  limit: number
+}
 
 /** A page of a listing. `next` is the `after` of the next page, or undefined if there is none. */
-export type ListPage = { objects: ListedObject[]; commonPrefixes: string[]; next: string | undefined }
+export interface ListPage {
+  objects: ListedObject[]
+  commonPrefixes: string[]
+  next: string | undefined
+}
 
 /** A multipart upload that was begun, and was neither completed nor aborted. */
-export type PendingUpload = { key: string; uploadId: string; startedAt: Date; plan: ChecksumPlan | undefined }
+export interface PendingUpload {
+  key: string
+  uploadId: string
+  startedAt: Date
+  plan: ChecksumPlan | undefined
+}
 
 /**
  * A request for pending uploads: at most `limit` uploads that follow `after` and whose keys begin with `prefix`.
@@ -113,20 +103,33 @@ export type PendingUpload = { key: string; uploadId: string; startedAt: Date; pl
  * An upload with the key of `after` follows it if the upload's ID is higher. If the ID of `after` is empty, no upload
  * with this key follows. Key and ID are untrusted text.
  */
-export type UploadsRequest = { prefix: string; after: { key: string; uploadId: string }; limit: number }
+export interface UploadsRequest {
+  prefix: string
+  after: { key: string; uploadId: string }
+  limit: number
+}
 
 /** A stored part. `etag` is its MD5 in hex. */
-export type PartInfo = { partNumber: number; size: number; etag: string; modifiedAt: Date; checksums: Checksums }
+export interface PartInfo {
+  partNumber: number
+  size: number
+  etag: string
+  modifiedAt: Date
+}
 
 /** A part as the sender names it at the completion of an upload. */
-export type NamedPart = { partNumber: number; etag: string; checksums: Checksums }
+export interface NamedPart {
+  partNumber: number
+  etag: string
+  checksums: Checksums
+}
 
 /**
  * The sender's claims about the whole object at the completion of an upload. `size` is in bytes.
  *
  * `parts` is the number at the end of a composite checksum, if the sender included it.
  */
-export type ObjectClaims = {
+export interface ObjectClaims {
   type: ChecksumType | undefined
   checksum: { algorithm: ChecksumAlgorithm; digest: string; parts: string | undefined } | undefined
   size: number | undefined
@@ -136,13 +139,11 @@ export type ObjectClaims = {
  * Multipart uploads. Each method that accepts an upload ID rejects with NoSuchUpload if no such upload of that key is
  * pending. Only `complete` succeeds again after the upload has made the object. The ID is untrusted text.
  */
-export type MultipartBackend = {
+export interface MultipartBackend {
   /** Begins an upload. Returns its ID. */
   create(name: ObjectName, metadata: ObjectMetadata, plan: ChecksumPlan | undefined): Promise<string>
-  /**
-   * Stores a part, and replaces an earlier part of its number. The part gets a checksum by the algorithm of the plan.
-   */
-  putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<PartInfo>
+  /** Stores a part, and replaces an earlier part of its number. Returns the part's ETag. */
+  putPart(name: ObjectName, uploadId: string, partNumber: number, upload: Upload): Promise<string>
   /**
    * Lists an upload's parts in the order of their numbers. Returns the upload's plan as well.
    *
@@ -154,61 +155,44 @@ export type MultipartBackend = {
     page: { after: number; limit: number },
   ): Promise<{ parts: PartInfo[]; isTruncated: boolean; plan: ChecksumPlan | undefined }>
   /**
-   * Makes an object of the parts that `readParts` returns in the order of their numbers, and ends the upload.
+   * Makes an object of the parts that `readParts` returns in the order of their numbers, and ends the upload. Returns
+   * the object's ETag.
    *
-   * `readParts` reads the body, so it is called at most once, and only for a pending upload. The object gets the
-   * checksum of the plan, or otherwise the claimed checksum. Rejects with InvalidPart, EntityTooSmall, BadDigest,
-   * InvalidRequest or PreconditionFailed. The upload then stays pending.
+   * `readParts` reads the body, so it is called at most once, and only for a pending upload. Rejects with InvalidPart,
+   * EntityTooSmall, BadDigest or InvalidRequest. The upload then stays pending.
    */
   complete(
     name: ObjectName,
     uploadId: string,
     readParts: () => Promise<NamedPart[]>,
-    options: { condition: WriteCondition | undefined; claims: ObjectClaims },
-  ): Promise<ObjectInfo>
+    claims: ObjectClaims,
+  ): Promise<string>
   /** Removes the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>
   /** Lists the pending uploads of a bucket, ordered by their keys, then by their IDs. */
   listUploads(bucket: string, request: UploadsRequest): Promise<PendingUpload[]>
+  /** The largest number of parts of an object. */
+  maxParts: number
 }
 
 /**
  * The store of an endpoint's buckets and objects.
  *
  * Refusals are S3Errors. If the bucket is missing, methods that read an object return undefined, and methods that
- * write, delete, list or begin an upload reject with NoSuchBucket. A write whose condition fails rejects with
- * PreconditionFailed. Writes are atomic.
+ * write, delete, list or begin an upload reject with NoSuchBucket. Writes are atomic.
  */
-export type Backend = {
-  listBuckets(): Promise<BucketInfo[]>
+export interface Backend {
   hasBucket(bucket: string): Promise<boolean>
-  /** Creates a bucket. Returns false if it already exists. */
-  createBucket(bucket: string): Promise<boolean>
-  putObject(
-    name: ObjectName,
-    upload: Upload,
-    options: { metadata: ObjectMetadata; condition: WriteCondition | undefined },
-  ): Promise<ObjectInfo>
+  /** Creates a bucket, unless it exists. */
+  createBucket(bucket: string): Promise<void>
+  /** Stores an object. Returns its ETag. */
+  putObject(name: ObjectName, upload: Upload, metadata: ObjectMetadata): Promise<string>
   openObject(name: ObjectName): Promise<OpenObject | undefined>
   headObject(name: ObjectName): Promise<ObjectInfo | undefined>
-  /** Deletes the object. Succeeds if there is none. Rejects with PreconditionFailed if the condition fails. */
-  deleteObject(name: ObjectName, condition: DeleteCondition | undefined): Promise<void>
-  /**
-   * Copies an object, with its metadata unless `metadata` replaces it.
-   *
-   * The copy gets a checksum by `algorithm`, or otherwise keeps the checksums of the source. Rejects with NoSuchKey if
-   * `source` is missing, and with PreconditionFailed if its ETag is not `sourceEtag`, which the caller has checked.
-   */
-  copyObject(
-    source: ObjectName,
-    target: ObjectName,
-    options: {
-      metadata: ObjectMetadata | undefined
-      condition: WriteCondition | undefined
-      sourceEtag: string
-      algorithm: ChecksumAlgorithm | undefined
-    },
-  ): Promise<ObjectInfo>
+  /** Deletes the object. Succeeds if there is none. */
+  deleteObject(name: ObjectName): Promise<void>
+  /** Stores an open object under another name, with its metadata and ETag. */
+  copyObject(source: OpenObject, target: ObjectName): Promise<ListedObject>
   listObjects(bucket: string, request: ListRequest): Promise<ListPage>
   multipart: MultipartBackend
 }

@@ -2,20 +2,15 @@ import type { Backend } from './backend.ts'
 import { readBodyClaims } from './body/claims.ts'
 import { openUpload } from './body/upload-body.ts'
 import { S3Error } from './errors.ts'
-import type { OperationContext, OperationName } from './operations/context.ts'
-import { checkKnownHeaders } from './operations/known-headers.ts'
-import { findRoute } from './operations/routes.ts'
+import type { OperationContext } from './operations/context.ts'
+import { checkKnownHeaders, findRoute, type OperationName } from './operations/routes.ts'
 import type { Answer } from './protocol/answer.ts'
-import { answerPreflight } from './protocol/cors.ts'
 import { checkHeaderValue, type RequestHeaders } from './protocol/headers.ts'
 import { parseRequestTarget } from './protocol/request-target.ts'
 import { type Authenticated, authenticate, type FindCredentials } from './signature/authenticate.ts'
 
 /**
  * Decides whether a verified sender may use an operation. `key` is the object's key, the prefix of a listing, or empty.
- *
- * It is called once for each object that a request names. A copy asks for GetObject of its source and CopyObject of its
- * target. DeleteObjects asks for DeleteObject of each key. ListBuckets asks for HeadBucket of each bucket.
  */
 export type Authorize<Identity> = (
   identity: Identity,
@@ -33,23 +28,24 @@ export type Authorize<Identity> = (
 export type Admit<Identity> = (identity: Identity, operation: OperationName) => Promise<() => void>
 
 /** The options of an S3 handler. */
-export type S3Options<Identity> = {
+export interface S3Options<Identity> {
   backend: Backend
   findCredentials: FindCredentials<Identity>
-  /** If it is left out, every verified sender may use all operations. If it is set, unknown operations are denied. */
+  /**
+   * If it is left out, every verified sender may use all operations. If it is set, unknown operations are denied, and
+   * so are operations that name further objects, such as copies.
+   */
   authorize?: Authorize<Identity>
   /** If it is left out, every authorised request is admitted. */
   admit?: Admit<Identity>
   /** The region that signatures must name. */
   region: string
-  /** Origins whose pages may use pre-signed addresses, exactly as browsers send them; none by default. */
-  corsOrigins?: readonly string[]
   /** The clock for the verification of signatures. */
   now?: () => Date
 }
 
 /** A request as the HTTP server received it. */
-export type RawRequest = {
+export interface RawRequest {
   method: string
   url: string
   headers: RequestHeaders
@@ -66,33 +62,26 @@ export type RawRequest = {
  * last.
  */
 export async function handleRequest<Identity>(request: RawRequest, options: S3Options<Identity>): Promise<Answer> {
-  if (request.method === 'OPTIONS') return answerPreflight(request.headers, options.corsOrigins ?? [])
   const target = parseRequestTarget(request.url)
-  const now = options.now?.() ?? new Date()
-  const { findCredentials, region, backend } = options
-  const authenticated = await authenticate({ ...request, ...target }, { findCredentials, region, now })
-  const headers = withQueryHeaders(request.headers, target.query)
   const { bucket, key, query } = target
-  const isCopy = headers.has('x-amz-copy-source')
-  const operation = findRoute({ method: request.method, bucket, key, query, isCopy })
-  if (operation === undefined) {
-    // An authorisation hook decides by the operation's name, and an unknown operation has none.
-    if (options.authorize !== undefined) throw accessDenied()
-    throw new S3Error('NotImplemented', 'This operation is not implemented.')
-  }
-  checkKnownHeaders(operation.name, headers)
-  const isAllowed: OperationContext['isAllowed'] = async (...asked) => {
-    return options.authorize === undefined || (await options.authorize(authenticated.identity, ...asked))
-  }
-  if (!(await isAllowed(operation.name, bucket, key === '' ? (query.get('prefix') ?? '') : key))) {
-    throw accessDenied()
-  }
+  const { authorize, findCredentials, region, backend } = options
+  const now = options.now?.() ?? new Date()
+  const authenticated = await authenticate({ ...request, ...target }, { findCredentials, region, now })
+  const { identity } = authenticated
+  const headers = withQueryHeaders(request.headers, query)
+  const route = findRoute(request.method, target, headers)
+  // An authorisation hook decides by the name of an operation and of one object.
+  if (authorize !== undefined && (route === undefined || route.namesOthers)) throw accessDenied()
+  if (route === undefined) throw new S3Error('NotImplemented', 'This operation is not implemented.')
+  checkKnownHeaders(route, headers)
+  const isAllowed = await authorize?.(identity, route.name, bucket, key || (query.get('prefix') ?? ''))
+  if (isAllowed === false) throw accessDenied()
   const openBody: OperationContext['openBody'] = (describedBy = headers) => {
     return openVerifiedBody({ ...request, headers: describedBy }, authenticated)
   }
-  const release = await options.admit?.(authenticated.identity, operation.name)
+  const release = await options.admit?.(identity, route.name)
   try {
-    return await operation.run({ backend, region, bucket, key, query, headers, openBody, isAllowed })
+    return await route.run({ backend, region, bucket, key, query, headers, openBody })
   } finally {
     // A listing takes memory until the client has read it.
     if (release !== undefined) request.whenAnswered(release)

@@ -12,9 +12,8 @@ import {
 import { S3Error, systemErrorCode, toS3Error } from './errors.ts'
 import { handleRequest, type S3Options } from './handler.ts'
 import type { Answer } from './protocol/answer.ts'
-import { corsHeaders } from './protocol/cors.ts'
-import { parseHeaders, type RequestHeaders } from './protocol/headers.ts'
-import { writeErrorXml } from './protocol/xml-writer.ts'
+import { parseHeaders } from './protocol/headers.ts'
+import { writeErrorXml } from './protocol/xml.ts'
 
 /** A connection without traffic is closed after this time, ms. */
 const idleTimeoutMs = 2 * 60 * 1000
@@ -33,7 +32,7 @@ export const s3ClientPolicy: ClientPolicy = {
 const disconnectCodes = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /** The options of an S3 server. */
-export type S3ServerOptions<Identity> = S3Options<Identity> & {
+export interface S3ServerOptions<Identity> extends S3Options<Identity> {
   /** Called with failures that the sender did not cause. If it is left out, failures are written to stderr. */
   onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void
   /** The limits for clients; {@link s3ClientPolicy} by default. */
@@ -41,7 +40,10 @@ export type S3ServerOptions<Identity> = S3Options<Identity> & {
 }
 
 /** An HTTP server that speaks S3. `settled` resolves when all requests that have begun so far have ended. */
-export type S3Server = { http: Server; settled(): Promise<void> }
+export interface S3Server {
+  http: Server
+  settled(): Promise<void>
+}
 
 /**
  * Creates an HTTP server that speaks S3 over a backend. The caller starts listening and closes the server.
@@ -75,10 +77,9 @@ async function handle<Identity>(
   const url = request.url ?? ''
   const path = url.split('?', 1)[0] ?? ''
   const whenAnswered = untilClosed(response)
-  let headers: RequestHeaders = new Map()
   let answer: Answer
   try {
-    headers = parseHeaders(request.rawHeaders)
+    const headers = parseHeaders(request.rawHeaders)
     answer = await handleRequest({ method, url, headers, openBody: () => readBody(request), whenAnswered }, options)
   } catch (error) {
     const refusal = toS3Error(error)
@@ -89,7 +90,6 @@ async function handle<Identity>(
     'x-amz-request-id': requestId,
     // Browsers must never treat an uploaded file as a page, whatever its first bytes are.
     'x-content-type-options': 'nosniff',
-    ...corsHeaders(headers, options.corsOrigins ?? []),
   }
   const drained = drain(request)
   try {
@@ -184,13 +184,8 @@ async function drain(request: IncomingMessage): Promise<void> {
 }
 
 function errorAnswer(error: S3Error, path: string, requestId: string): Answer {
-  const body = writeErrorXml([
-    ['Code', error.code],
-    ['Message', error.message],
-    ...Object.entries(error.fields),
-    ['Resource', path],
-    ['RequestId', requestId],
-  ])
+  const { code, message, fields } = error
+  const body = writeErrorXml({ Code: code, Message: message, ...fields, Resource: path, RequestId: requestId })
   return { status: error.status, headers: { 'content-type': 'application/xml', ...error.headers }, body }
 }
 

@@ -4,13 +4,32 @@ import type { StorageSettings } from './storage-settings.ts'
 
 /** The limits of a client of storage. */
 export interface ClientLimits {
-  /** Longest time from the start of a request to its answer. 0 means no limit. */
+  /** Longest time from the start of a request to its answer. */
   requestTimeoutMs: number
   /** Longest time without a byte in either direction. */
   socketTimeoutMs: number
-  /** Maximum number of requests in flight; further requests wait. The SDK's default is 50. */
-  maxSockets?: number
+  /** Maximum number of requests in flight; further requests wait. */
+  maxSockets: number
 }
+
+/** The clients of one bucket. */
+export interface Clients {
+  bucket: string
+  /** For short calls. */
+  calls: S3Client
+  /** For requests with streamed bodies, and for calls that take long. */
+  long: S3Client
+}
+
+/** How long storage may take to answer, or to send or accept the next bytes. */
+export const responseTimeoutMs = 20_000
+/** How long storage may take to copy an object, or to assemble one from its parts. */
+export const longRequestMs = 4 * 60_000
+/**
+ * How long the sender of a streamed body may pause. The servers' limits for slow clients end a stalled sender before
+ * this time.
+ */
+export const maxSenderPauseMs = 15 * 60_000
 
 /**
  * How long an idle connection is kept for the next request.
@@ -35,7 +54,7 @@ export function connect(
   stop?: AbortSignal,
 ): S3Client {
   const { requestTimeoutMs, socketTimeoutMs, maxSockets } = limits
-  const agent = { timeout: idleTimeoutMs, ...(maxSockets !== undefined && { maxSockets }) }
+  const agent = { timeout: idleTimeoutMs, maxSockets }
   const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,

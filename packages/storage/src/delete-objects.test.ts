@@ -24,7 +24,11 @@ async function startStorage(answer: string) {
   if (address === null || typeof address === 'string') throw new Error('no port')
   const settings = { S3_REGION: 'us-east-1', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'k', S3_SECRET_ACCESS_KEY: 's' }
   const endpoint = `http://127.0.0.1:${address.port}`
-  const client = connect({ ...settings, S3_ENDPOINT: endpoint }, endpoint, { requestTimeoutMs: 0, socketTimeoutMs: 0 })
+  const client = connect({ ...settings, S3_ENDPOINT: endpoint }, endpoint, {
+    requestTimeoutMs: 0,
+    socketTimeoutMs: 0,
+    maxSockets: 1,
+  })
   onTestFinished(() => client.destroy())
   return { client, seen }
 }

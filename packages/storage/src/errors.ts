@@ -1,3 +1,6 @@
+import { S3ServiceException } from '@aws-sdk/client-s3'
+import { statusOf } from './client.ts'
+
 /** The object is not in storage. */
 export class ObjectGone extends Error {
   override readonly name = 'ObjectGone'
@@ -25,7 +28,7 @@ export class ObjectReplaced extends Error {
   }
 }
 
-/** Storage refused a relayed request because of an error of its sender. */
+/** Storage refused a call of an upload in parts because of an error of its sender. */
 export class StorageRefusal extends Error {
   override readonly name = 'StorageRefusal'
   /** An error code of the S3 protocol, such as `NoSuchUpload`. */
@@ -38,9 +41,24 @@ export class StorageRefusal extends Error {
 }
 
 const refusalCodes = ['EntityTooSmall', 'InvalidPart', 'InvalidPartOrder', 'NoSuchUpload'] as const
-export type RefusalCode = (typeof refusalCodes)[number]
+type RefusalCode = (typeof refusalCodes)[number]
 
-/** Returns storage's error code if it describes an error of the sender, and otherwise undefined. */
-export function refusalCode(code: string): RefusalCode | undefined {
-  return refusalCodes.find((known) => known === code)
+/**
+ * Converts an error of a request for `key` to {@link StorageFull} or {@link StorageRefusal} if it is one. Returns other
+ * errors unchanged.
+ */
+export function toRefusal(error: unknown, key: string): unknown {
+  if (statusOf(error) === 507) return new StorageFull(key)
+  if (!(error instanceof S3ServiceException)) return error
+  const code = refusalCodes.find((known) => known === error.name)
+  return code === undefined ? error : new StorageRefusal(code, error.message)
+}
+
+/** Waits for a request for `key`. Throws its errors as {@link toRefusal} converts them. */
+export async function refused<Answer>(key: string, request: Promise<Answer>): Promise<Answer> {
+  try {
+    return await request
+  } catch (error) {
+    throw toRefusal(error, key)
+  }
 }

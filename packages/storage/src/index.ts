@@ -1,12 +1,4 @@
-export { ObjectGone, ObjectReplaced, type RefusalCode, StorageFull, StorageRefusal } from './errors.ts'
-export { lastWriteHours } from './last-write.ts'
-export {
-  type ListedObject,
-  maxRelayRequests,
-  openRelay,
-  type Relay,
-  type RelayedMetadata,
-  type RelayedObject,
-} from './relay.ts'
-export { openStorage, type Storage, type UploadTerms } from './storage.ts'
-export { type StorageSettings, storageSettings } from './storage-settings.ts'
+export { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from './errors.ts'
+export { openStorage } from './open-storage.ts'
+export type { ListedObject, ObjectMetadata, Storage, UploadTerms } from './storage.ts'
+export { lastWriteHours, type StorageSettings, storageSettings } from './storage-settings.ts'

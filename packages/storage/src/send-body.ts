@@ -1,10 +1,6 @@
 import { Readable } from 'node:stream'
-
-/** A body to send. Reading `chunks` yields `byteSize` bytes or throws; if it throws, nothing is stored. */
-export interface SizedBody {
-  byteSize: number
-  chunks: AsyncIterable<Uint8Array>
-}
+import { responseTimeoutMs } from './client.ts'
+import type { SizedBody } from './storage.ts'
 
 /** The body does not have the declared number of bytes. */
 class WrongLength extends Error {
@@ -25,13 +21,13 @@ interface SendOptions {
  * distinguish a slow sender from storage that accepts no more bytes.
  *
  * `send` sends the request. The request times out if storage accepts no bytes, or does not answer, for
- * `stallTimeoutMs`. `signal` aborts the request with an AbortError. Throws the errors of reading the body and of the
- * request.
+ * {@link responseTimeoutMs}. `signal` aborts the request with an AbortError. Throws the errors of reading the body and
+ * of the request.
  */
 export async function sendBody<Answer>(
   body: SizedBody,
   send: (body: Readable | Buffer, options: SendOptions) => Promise<Answer>,
-  { stallTimeoutMs, signal }: { stallTimeoutMs: number; signal?: AbortSignal | undefined },
+  signal?: AbortSignal,
 ): Promise<Answer> {
   const broken = new AbortController()
   let failure: Error | undefined
@@ -39,9 +35,7 @@ export async function sendBody<Answer>(
     failure ??= error
     broken.abort()
   }
-  const stallTimer = createStallTimer(stallTimeoutMs, () => {
-    fail(new Error(`storage did not respond for ${stallTimeoutMs} ms`))
-  })
+  const stallTimer = createStallTimer(() => fail(new Error(`storage did not respond for ${responseTimeoutMs} ms`)))
   const stream = Readable.from(timedChunks(body, stallTimer))
   stream.on('error', fail)
   const abortSignal = signal === undefined ? broken.signal : AbortSignal.any([broken.signal, signal])
@@ -65,11 +59,11 @@ interface StallTimer {
   stop(): void
 }
 
-function createStallTimer(timeoutMs: number, onTimeout: () => void): StallTimer {
+function createStallTimer(onTimeout: () => void): StallTimer {
   let timer: NodeJS.Timeout | undefined
   return {
     start() {
-      timer = setTimeout(onTimeout, timeoutMs)
+      timer = setTimeout(onTimeout, responseTimeoutMs)
       timer.unref()
     },
     stop: () => clearTimeout(timer),

@@ -65,7 +65,7 @@ test('a run removes files from the storage that the environment names', async ()
   await importFile(fixture, appId, 'user_id,name\nalice,Alice\nghost,Ghost\n')
   const stored = async () => {
     const names: string[] = []
-    for await (const page of fixture.bucket.relay.list(`apps/${appId}/`)) names.push(...page.map(({ key }) => key))
+    for await (const page of fixture.bucket.storage.list(`apps/${appId}/`)) names.push(...page.map(({ key }) => key))
     return names.join('\n')
   }
   expect(await stored()).toMatch(/upload$|errors/m)

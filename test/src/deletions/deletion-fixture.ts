@@ -8,10 +8,9 @@ import {
   requestDeletion,
   runDeletions,
 } from '@sluice/deletions'
-import { openRelay } from '@sluice/storage'
 import { pino } from 'pino'
 import { userIdsIn } from '../environment/database.ts'
-import { openTestBucket, type TestBucket, testStorageSettings } from '../environment/storage.ts'
+import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { type ImportFixture, openImportFixture } from '../imports/import-fixture.ts'
 
 /**
@@ -37,15 +36,7 @@ export const schedule = {
 export async function openDeletionFixture(environment: Record<string, string> = {}): Promise<DeletionFixture> {
   const fixture = await openImportFixture()
   const settings = readSettings(environment, deletionSettings)
-  const relay = openRelay(testStorageSettings())
-  return {
-    ...fixture,
-    deletions: { ...fixture.context, relay, settings },
-    async close() {
-      relay.close()
-      await fixture.close()
-    },
-  }
+  return { ...fixture, deletions: { ...fixture.context, settings } }
 }
 
 /** A fixture with its own bucket, which maintenance searches for files. */
@@ -56,15 +47,15 @@ export interface BucketFixture extends DeletionFixture {
 
 export async function openBucketFixture(environment: Record<string, string> = {}): Promise<BucketFixture> {
   const [fixture, bucket] = [await openDeletionFixture(environment), await openTestBucket()]
-  const { storage, relay } = bucket
+  const { storage } = bucket
   const context = { ...fixture.context, storage }
   return {
     ...fixture,
     bucket,
     storage,
     context,
-    deletions: { ...fixture.deletions, storage, relay },
-    maintenance: { ...context, relay },
+    deletions: { ...fixture.deletions, storage },
+    maintenance: context,
     async close() {
       bucket.close()
       await fixture.close()

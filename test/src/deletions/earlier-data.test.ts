@@ -155,24 +155,24 @@ describe('data counts as sent when its content was fixed:', () => {
     'by the time of an unannounced file, even if Postgres’s clock is set back by %i s before the deletion',
     async (seconds) => {
       // The times of storage are then as far ahead.
-      const { relay } = fixture.bucket
+      const { storage } = fixture.bucket
       const ahead = (modifiedAt: Date) => new Date(modifiedAt.getTime() + seconds * 1_000)
-      const storageAhead: typeof relay = {
-        ...relay,
+      const storageAhead: typeof storage = {
+        ...storage,
         async *list(prefix) {
-          for await (const page of relay.list(prefix))
+          for await (const page of storage.list(prefix))
             yield page.map((object) => ({ ...object, modifiedAt: ahead(object.modifiedAt) }))
         },
-        async describe(key) {
-          const object = await relay.describe(key)
+        async stat(key) {
+          const object = await storage.stat(key)
           return object && { ...object, modifiedAt: ahead(object.modifiedAt) }
         },
       }
       await fixture.storage.write(`${pathOf(appId)}people.csv`, csvBytes, 'text/csv')
       await request(fixture, appId, ['alice'], schedule.accepted)
-      await runAt(fixture, schedule.completion, { relay: storageAhead })
+      await runAt(fixture, schedule.completion, { storage: storageAhead })
       await data.register('alice')
-      await importUnannouncedFiles({ ...fixture.maintenance, relay: storageAhead })
+      await importUnannouncedFiles({ ...fixture.maintenance, storage: storageAhead })
       await data.run(await onlyImport())
       expect(await profilesOf(fixture, appId)).toEqual(applied)
     },

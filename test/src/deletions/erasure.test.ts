@@ -5,10 +5,10 @@ import { beginUpload, importUnannouncedFiles, type MaintenanceContext, pathOf } 
 import { sql } from '@sluice/database'
 import { userData } from '@sluice/deletions'
 import { runImport } from '@sluice/imports'
+import { startS3Endpoint } from '@sluice/local-stack'
 import { joinedProfileUpdates, registerUsers } from '@sluice/profiles'
 import { openQueues } from '@sluice/queue'
-import { startS3Endpoint } from '@sluice/s3-endpoint'
-import { openRelay, openStorage } from '@sluice/storage'
+import { openStorage } from '@sluice/storage'
 import { addEndpoint } from '@sluice/webhooks'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, test } from 'vitest'
@@ -46,7 +46,7 @@ async function openSearchableFixture(): Promise<SearchableFixture> {
     S3_ACCESS_KEY_ID: 'test',
     S3_SECRET_ACCESS_KEY: 'test-secret',
   }
-  const [storage, relay] = [openStorage(settings), openRelay(settings)]
+  const storage = openStorage(settings)
   const fixture = await openDeletionFixture()
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line) => lines.push(line) })
@@ -57,12 +57,11 @@ async function openSearchableFixture(): Promise<SearchableFixture> {
     log: lines,
     storage,
     context,
-    maintenance: { ...context, relay },
-    deletions: { ...fixture.deletions, storage, relay, log },
+    maintenance: context,
+    deletions: { ...fixture.deletions, storage, log },
     async close() {
       await fixture.close()
       storage.close()
-      relay.close()
       await endpoint.close()
       await rm(folder, { recursive: true })
     },
@@ -71,7 +70,7 @@ async function openSearchableFixture(): Promise<SearchableFixture> {
 
 async function storedKeys({ maintenance }: SearchableFixture): Promise<string[]> {
   const keys: string[] = []
-  for await (const page of maintenance.relay.list('')) keys.push(...page.map(({ key }) => key))
+  for await (const page of maintenance.storage.list('')) keys.push(...page.map(({ key }) => key))
   return keys
 }
 

@@ -37,7 +37,7 @@ export async function openLateWriters(): Promise<LateWriters> {
     },
     async stored(importId) {
       const keys: string[] = []
-      for await (const page of fixture.bucket.relay.list(importPrefix(appId, importId)))
+      for await (const page of fixture.bucket.storage.list(importPrefix(appId, importId)))
         keys.push(...page.map(({ key }) => key))
       return keys
     },

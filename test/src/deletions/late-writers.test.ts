@@ -128,7 +128,7 @@ describe('a deletion removes', () => {
     `.execute(db)
     await late.deleteAlice()
     expect(await late.stored(whole.importId)).toEqual([])
-    await expect(fixture.bucket.relay.listParts(inParts.objectKey, inParts.storageUploadId ?? '')).rejects.toThrow()
+    await expect(fixture.bucket.storage.listParts(inParts.objectKey, inParts.storageUploadId ?? '')).rejects.toThrow()
     expect(await late.stored(young.importId)).toHaveLength(1)
     expect(await removeAbandonedUploads(fixture.maintenance)).toBe(0)
     await sql`update bucket_uploads set started_at = started_at - interval '61 minutes'`.execute(db)
@@ -174,8 +174,8 @@ describe('a sweep removes', () => {
     ]
     for (const { importId } of [first, second]) await late.write(importId)
     await finishUpload(fixture.maintenance, first, origin)
-    const relay = { ...fixture.bucket.relay, remove: () => Promise.reject(new Error('no answer')) }
-    expect(await finishUpload({ ...fixture.maintenance, relay }, second, origin)).toMatchObject({ isNew: false })
+    const storage = { ...fixture.bucket.storage, remove: () => Promise.reject(new Error('no answer')) }
+    expect(await finishUpload({ ...fixture.maintenance, storage }, second, origin)).toMatchObject({ isNew: false })
     await expectSwept(second.importId)
     expect(await late.stored(first.importId)).toHaveLength(1)
   })

@@ -25,7 +25,7 @@ const refusalMails = async () =>
 /** Returns the keys of the app's path. */
 async function inPath(): Promise<string[]> {
   const names: string[] = []
-  for await (const page of fixture.bucket.relay.list(pathOf(appId)))
+  for await (const page of fixture.bucket.storage.list(pathOf(appId)))
     names.push(...page.map(({ key }) => key.slice(pathOf(appId).length)))
   return names
 }
@@ -46,7 +46,7 @@ test('a file that was refused after ten failures is removed by the completion; a
   const copy = () => Promise.reject(new Error('storage does not copy'))
   await put('refused.csv')
   for (let attempt = 1; attempt <= 10; attempt++) {
-    await importUnannouncedFiles({ ...fixture.maintenance, relay: { ...fixture.bucket.relay, copy } })
+    await importUnannouncedFiles({ ...fixture.maintenance, storage: { ...fixture.bucket.storage, copy } })
     await sql`update unannounced_file_failures set first_failed_at = now() - interval '1 hour'`.execute(db)
   }
   await put('people.csv')
@@ -67,15 +67,15 @@ test('the name of a folder in the path is removed as well, but not the path of t
 test('the mail about a refused file forgets its name, although the owner has already removed the file', async () => {
   await put('bad alice.csv')
   await search()
-  await fixture.bucket.relay.remove(`${pathOf(appId)}bad alice.csv`)
+  await fixture.bucket.storage.remove(`${pathOf(appId)}bad alice.csv`)
   await runAt(fixture, schedule.completion)
   expect(await refusalMails()).toMatchObject([{ text: expect.not.stringContaining('alice') }])
 })
 
 test('no deletion is reported as completed while storage does not remove a refused file', async () => {
   await put('bad name.csv')
-  const relay = { ...fixture.bucket.relay, remove: () => Promise.reject(new Error('storage is away')) }
-  await expect(runAt(fixture, schedule.completion, { relay })).rejects.toThrow('not complete')
+  const storage = { ...fixture.bucket.storage, remove: () => Promise.reject(new Error('storage is away')) }
+  await expect(runAt(fixture, schedule.completion, { storage })).rejects.toThrow('not complete')
   expect(await mailEvents(fixture, appId)).toEqual([])
   await runAt(fixture, schedule.completion)
   expect([await inPath(), await mailEvents(fixture, appId)]).toEqual([[], [schedule.mail]])

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { startS3Endpoint } from '@sluice/s3-endpoint'
+import { startS3Endpoint } from '@sluice/local-stack'
 import { startSwift } from './swift.ts'
 
 /** The only user of the tests' storage. Swift wants access keys of the form `account:user`. */

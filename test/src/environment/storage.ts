@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3'
-import { openRelay, openStorage, type Relay, type Storage, type StorageSettings } from '@sluice/storage'
+import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { inject } from 'vitest'
 import { testCredentials } from './storage-server.ts'
 
@@ -46,7 +46,6 @@ function testClient(): S3Client {
 
 export interface TestBucket {
   storage: Storage
-  relay: Relay
   settings: StorageSettings
   close(): void
 }
@@ -55,14 +54,12 @@ export async function openTestBucket(): Promise<TestBucket> {
   const name = `test-${randomBytes(8).toString('hex')}`
   await makeBucket(name)
   const settings = { ...testStorageSettings(), S3_BUCKET: name }
-  const [storage, relay] = [openStorage(settings), openRelay(settings)]
+  const storage = openStorage(settings)
   return {
     storage,
-    relay,
     settings,
     close() {
       storage.close()
-      relay.close()
     },
   }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { openRelay, type Storage } from '@sluice/storage'
+import type { Storage } from '@sluice/storage'
 import { describe, expect, test } from 'vitest'
-import { testStorageSettings } from '../environment/storage.ts'
 import { eachWithApp } from './import-fixture.ts'
 
 // An upload is replaced by an object with another ETag. This happens if a client lost the answer and sends its file
@@ -26,15 +25,14 @@ async function queueDeclared(): Promise<string> {
 
 /** Stores a file again under another ETag. */
 async function replace(importId: string, content: string): Promise<void> {
-  const relay = openRelay(testStorageSettings())
   const key = keyOf(importId)
-  const before = await app.storage.stat(key)
-  const uploadId = await relay.beginParts(key, { contentType: 'text/csv', user: {} })
+  const { storage } = app
+  const before = await storage.stat(key)
+  const uploadId = await storage.beginParts(key, { contentType: 'text/csv', user: {} })
   const body = { byteSize: content.length, chunks: Readable.from([Buffer.from(content)]) }
-  const etag = await relay.putPart(key, uploadId, 1, body)
-  await relay.completeParts(key, uploadId, [{ partNumber: 1, etag }])
-  relay.close()
-  const after = await app.storage.stat(key)
+  const etag = await storage.putPart(key, uploadId, 1, body)
+  await storage.completeParts(key, uploadId, [{ partNumber: 1, etag }])
+  const after = await storage.stat(key)
   expect([after?.byteSize, after?.etag === before?.etag]).toEqual([before?.byteSize, false])
 }
 

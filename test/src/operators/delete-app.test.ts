@@ -78,7 +78,7 @@ async function tablesOfApps(): Promise<string[]> {
 async function filesOf(app: number): Promise<string[]> {
   const keys: string[] = []
   for (const prefix of [`apps/${app}/`, `uploads/${app}/`]) {
-    for await (const page of bucket.relay.list(prefix)) keys.push(...page.map(({ key }) => key))
+    for await (const page of bucket.storage.list(prefix)) keys.push(...page.map(({ key }) => key))
   }
   return keys
 }

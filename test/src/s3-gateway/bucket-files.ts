@@ -1,15 +1,14 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3'
 import { forgetUpload, type MaintenanceContext } from '@sluice/bucket-uploads'
+import type { Storage } from '@sluice/storage'
 import type { Owner, TestGateway } from './test-gateway.ts'
-
-type Relay = MaintenanceContext['relay']
 
 /** A file that tests upload if its content does not matter. */
 export const smallFile = 'user_id,name\nalice,Alice\n'
 
 /** Removes all files from the bucket's paths. */
-export async function clearPaths({ maintenance: { relay } }: TestGateway): Promise<void> {
-  for await (const page of relay.list('uploads/')) for (const { key } of page) await relay.remove(key)
+export async function clearPaths({ maintenance: { storage } }: TestGateway): Promise<void> {
+  for await (const page of storage.list('uploads/')) for (const { key } of page) await storage.remove(key)
 }
 
 /** Returns the names in the app's path as the S3 gateway lists them. */
@@ -36,12 +35,7 @@ export async function putPast(
   name: string,
   content: string | Buffer = smallFile,
 ): Promise<void> {
-  const bytes = Buffer.from(content)
-  async function* chunks() {
-    if (bytes.length > 0) yield bytes
-  }
-  const body = { byteSize: bytes.length, chunks: chunks() }
-  await maintenance.relay.put(`${path}${name}`, body, { contentType: 'text/csv', user: {} })
+  await maintenance.storage.write(`${path}${name}`, Buffer.from(content), 'text/csv')
 }
 
 /** Returns the contents of an app's imports in import order. */
@@ -67,22 +61,22 @@ export async function importedNames({ db }: TestGateway, { appId }: Owner): Prom
   return rows.map((row) => row.file_name)
 }
 
-/** Returns a relay whose copies of some keys fail. */
-export function failingCopies(relay: Relay, fails: (key: string) => boolean): Relay {
+/** Returns a storage whose copies of some keys fail. */
+export function failingCopies(storage: Storage, fails: (key: string) => boolean): Storage {
   return {
-    ...relay,
+    ...storage,
     copy: (key, ...rest) =>
-      fails(key) ? Promise.reject(new Error('storage did not copy the object')) : relay.copy(key, ...rest),
+      fails(key) ? Promise.reject(new Error('storage did not copy the object')) : storage.copy(key, ...rest),
   }
 }
 
-/** Returns a relay whose copies are all swept as abandoned uploads before they become imports. */
-export function sweptCopies(context: MaintenanceContext): Relay {
-  const { db, relay } = context
+/** Returns a storage whose copies are all swept as abandoned uploads before they become imports. */
+export function sweptCopies(context: MaintenanceContext): Storage {
+  const { db, storage } = context
   return {
-    ...relay,
+    ...storage,
     async copy(key, etag, target) {
-      await relay.copy(key, etag, target)
+      await storage.copy(key, etag, target)
       for (const row of await db.selectFrom('bucket_uploads').selectAll().execute()) {
         const upload = {
           appId: row.app_id,
@@ -100,21 +94,21 @@ export function sweptCopies(context: MaintenanceContext): Relay {
 }
 
 /**
- * Returns a relay that lists in two pages: keys below `end`, then the other keys. Listing `number` calls `between`
+ * Returns a storage that lists in two pages: keys below `end`, then the other keys. Listing `number` calls `between`
  * after the first page.
  */
-export function changingList(relay: Relay, end: string, number: number, between: () => Promise<void>): Relay {
+export function changingList(storage: Storage, end: string, number: number, between: () => Promise<void>): Storage {
   let listings = 0
   return {
-    ...relay,
+    ...storage,
     async *list(prefix) {
-      yield (await listed(relay, prefix)).filter(({ key }) => key < end)
+      yield (await listed(storage, prefix)).filter(({ key }) => key < end)
       if (++listings === number) await between()
-      yield (await listed(relay, prefix)).filter(({ key }) => key >= end)
+      yield (await listed(storage, prefix)).filter(({ key }) => key >= end)
     },
   }
 }
 
-async function listed(relay: Relay, prefix: string) {
-  return (await Array.fromAsync(relay.list(prefix))).flat()
+async function listed(storage: Storage, prefix: string) {
+  return (await Array.fromAsync(storage.list(prefix))).flat()
 }

@@ -4,32 +4,32 @@ import {
   CreateMultipartUploadCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import type { Relay } from '@sluice/storage'
+import type { Storage } from '@sluice/storage'
 import { expect, onTestFinished, test } from 'vitest'
 import { importRows, smallFile } from './bucket-files.ts'
 import { openTestGateway } from './test-gateway.ts'
 
 /** Storage that shows an upload as empty to the second request that completes it, once the first has completed it. */
-function emptyWhileCompleted(relay: Relay): Relay {
+function emptyWhileCompleted(storage: Storage): Storage {
   const { promise: completed, resolve: markCompleted } = Promise.withResolvers<void>()
   let lists = 0
   return {
-    ...relay,
+    ...storage,
     async listParts(...call) {
       lists += 1
-      if (lists === 1) return await relay.listParts(...call)
+      if (lists === 1) return await storage.listParts(...call)
       await completed
       return []
     },
     async completeParts(...call) {
-      await relay.completeParts(...call)
+      await storage.completeParts(...call)
       markCompleted()
     },
   }
 }
 
 /** Opens a gateway on changed storage, with an upload of one part that waits for its completion. */
-async function openUpload(change: (relay: Relay) => Relay) {
+async function openUpload(change: (storage: Storage) => Storage) {
   const gateway = await openTestGateway({}, undefined, change)
   onTestFinished(() => gateway.close())
   const owner = await gateway.openOwner()
@@ -56,15 +56,15 @@ test('of two requests that complete an upload at once, none is told that parts a
 
 test('a completion beside an abort finds no upload, however far it has come', async () => {
   let abort: () => Promise<unknown> = async () => {}
-  const abortedAfter = (step: 'listParts' | 'completeParts' | 'describe') => (relay: Relay) => ({
-    ...relay,
+  const abortedAfter = (step: 'listParts' | 'completeParts' | 'stat') => (storage: Storage) => ({
+    ...storage,
     async [step](...call: never[]) {
-      const answer = await Reflect.apply(relay[step], relay, call)
+      const answer = await Reflect.apply(storage[step], storage, call)
       await abort()
       return answer
     },
   })
-  for (const step of ['listParts', 'completeParts', 'describe'] as const) {
+  for (const step of ['listParts', 'completeParts', 'stat'] as const) {
     const upload = await openUpload(abortedAfter(step))
     abort = upload.abort
     await expect(upload.complete(), step).rejects.toMatchObject({

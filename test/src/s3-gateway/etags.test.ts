@@ -8,7 +8,7 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import type { Relay } from '@sluice/storage'
+import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
@@ -28,24 +28,23 @@ const other = (etag: string) =>
     [...hex].map((digit) => (15 - Number.parseInt(digit, 16)).toString(16)).join(''),
   )
 
-function withOtherEtags(relay: Relay): Relay {
+function withOtherEtags(storage: Storage): Storage {
   const shown = <Item extends { etag: string }>(item: Item): Item => ({ ...item, etag: other(item.etag) })
   return {
-    ...relay,
-    put: async (...call) => other(await relay.put(...call)),
-    putPart: async (...call) => other(await relay.putPart(...call)),
-    async describe(key) {
-      const object = await relay.describe(key)
+    ...storage,
+    putPart: async (...call) => other(await storage.putPart(...call)),
+    async stat(key) {
+      const object = await storage.stat(key)
       return object && shown(object)
     },
-    listParts: async (...call) => (await relay.listParts(...call)).map(shown),
+    listParts: async (...call) => (await storage.listParts(...call)).map(shown),
     async pageOfParts(...call) {
-      const { parts, isTruncated } = await relay.pageOfParts(...call)
+      const { parts, isTruncated } = await storage.pageOfParts(...call)
       return { parts: parts.map(shown), isTruncated }
     },
-    completeParts: (key, uploadId, parts) => relay.completeParts(key, uploadId, parts.map(shown)),
+    completeParts: (key, uploadId, parts) => storage.completeParts(key, uploadId, parts.map(shown)),
     async *list(prefix) {
-      for await (const page of relay.list(prefix)) yield page.map(shown)
+      for await (const page of storage.list(prefix)) yield page.map(shown)
     },
   }
 }

@@ -129,7 +129,7 @@ describe('a repeated request', () => {
     expect(again.map(({ status, headers }) => [status, headers.etag])).toEqual(Array(5).fill([200, first.headers.etag]))
     expect(await imports()).toHaveLength(1)
     const keys: string[] = []
-    for await (const page of gateway.maintenance.relay.list(`apps/${owner.appId}/`))
+    for await (const page of gateway.maintenance.storage.list(`apps/${owner.appId}/`))
       keys.push(...page.map(({ key }) => key))
     expect(keys).toHaveLength(1)
   })
@@ -173,7 +173,7 @@ describe('a repeated request', () => {
       .where('import_id', '=', UploadId)
       .executeTakeFirstOrThrow()
     const objectKey = `apps/${owner.appId}/imports/${UploadId}/upload`
-    await gateway.maintenance.relay.completeParts(objectKey, row.storage_upload_id ?? '', [
+    await gateway.maintenance.storage.completeParts(objectKey, row.storage_upload_id ?? '', [
       { partNumber: 1, etag: ETag },
     ])
     const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }

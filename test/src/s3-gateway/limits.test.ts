@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
   CreateMultipartUploadCommand,
@@ -107,11 +106,8 @@ describe('WAITING_IMPORTS_LIMIT', () => {
 
   test('leaves an unannounced file in its place until an import ends, without counting a failure', async () => {
     const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '1' })
-    const { relay } = gateway.maintenance
-    for (const name of ['a.csv', 'b.csv']) {
-      const body = { byteSize: csv.length, chunks: Readable.from([csv]) }
-      await relay.put(`${owner.path}${name}`, body, { contentType: 'text/csv', user: {} })
-    }
+    const { storage } = gateway.maintenance
+    for (const name of ['a.csv', 'b.csv']) await storage.write(`${owner.path}${name}`, csv, 'text/csv')
     const taken = async () => {
       await importUnannouncedFiles(gateway.maintenance)
       return (await gateway.importsOf(owner)).length

@@ -32,7 +32,7 @@ const mine = (name: string) => at(`${owner.path}${name}`)
 /** Returns the keys of all objects in the bucket. */
 async function stored(): Promise<string[]> {
   const keys: string[] = []
-  for await (const page of gateway.maintenance.relay.list('')) keys.push(...page.map(({ key }) => key))
+  for await (const page of gateway.maintenance.storage.list('')) keys.push(...page.map(({ key }) => key))
   return keys
 }
 
@@ -237,16 +237,16 @@ describe('sizes', () => {
     const part = { ...target, UploadId, PartNumber: 1, Body: Buffer.alloc(5 * 2 ** 20) }
     const { ETag = '' } = await client.send(new UploadPartCommand(part))
     // Uploading a gigabyte of parts would take minutes, so the sizes that storage reports are simulated.
-    const { relay } = gateway.maintenance
-    const listParts = relay.listParts
-    relay.listParts = async (...args) => (await listParts(...args)).map((one) => ({ ...one, byteSize: 2 ** 30 + 1 }))
+    const { storage } = gateway.maintenance
+    const listParts = storage.listParts
+    storage.listParts = async (...args) => (await listParts(...args)).map((one) => ({ ...one, byteSize: 2 ** 30 + 1 }))
     const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${ETag}</ETag></Part></CompleteMultipartUpload>`
     try {
       const path = `${mine('a.csv')}?uploadId=${UploadId}`
       expect(await gateway.send(owner, { method: 'POST', path, body })).toMatchObject({ code: 'EntityTooLarge' })
       expect(await gateway.send(owner, { method: 'POST', path, body })).toMatchObject({ code: 'NoSuchUpload' })
     } finally {
-      relay.listParts = listParts
+      storage.listParts = listParts
     }
   })
 })

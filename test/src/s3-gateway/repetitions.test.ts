@@ -29,7 +29,7 @@ async function put(body: string): Promise<void> {
 }
 const imported = () => importedContents(gateway, owner)
 async function storedKeys(): Promise<string[]> {
-  const pages = await Array.fromAsync(gateway.maintenance.relay.list(`apps/${owner.appId}/`))
+  const pages = await Array.fromAsync(gateway.maintenance.storage.list(`apps/${owner.appId}/`))
   return pages.flat().map(({ key }) => key)
 }
 

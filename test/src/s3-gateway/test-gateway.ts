@@ -11,7 +11,7 @@ import { pageOfImports } from '@sluice/imports'
 import type { AppLimiter } from '@sluice/rate-limits'
 import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testing'
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
-import { openRelay, openStorage, type Relay, storageSettings } from '@sluice/storage'
+import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import { openTestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
@@ -30,7 +30,7 @@ export interface TestGateway {
   url: string
   bucket: string
   db: Database
-  /** Context for maintenance functions. Its relay accesses the bucket without the S3 gateway. */
+  /** Context for maintenance functions. Its storage accesses the bucket without the S3 gateway. */
   maintenance: MaintenanceContext
   /** Sets the clock by which the gateway checks signatures to this many milliseconds ahead of the real time. */
   moveClock(by: number): void
@@ -53,7 +53,7 @@ export interface TestGateway {
 export async function openTestGateway(
   environment: Record<string, string> = {},
   openLimiter?: (databaseUrl: string) => Promise<AppLimiter>,
-  wrap: (relay: Relay) => Relay = (relay) => relay,
+  wrap: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<TestGateway> {
   const bucket = `gateway-${randomBytes(8).toString('hex')}`
   const settings = readSettings(
@@ -68,13 +68,12 @@ export async function openTestGateway(
   await makeBucket(bucket)
   const database = await openTestDatabase()
   const { db } = database
-  const relay = openRelay(settings)
   const storage = openStorage(settings)
   const log = pino({ level: 'silent' })
   let ahead = 0
   const limiter = await openLimiter?.(database.url)
   const server = createGateway(
-    { db, relay: wrap(relay), log, ...(limiter && { limiter }) },
+    { db, storage: wrap(storage), log, ...(limiter && { limiter }) },
     settings,
     () => new Date(Date.now() + ahead),
   )
@@ -96,7 +95,7 @@ export async function openTestGateway(
     url,
     bucket,
     db,
-    maintenance: { db, relay, storage, log, settings },
+    maintenance: { db, storage, log, settings },
     moveClock(by) {
       ahead = by
     },
@@ -118,7 +117,6 @@ export async function openTestGateway(
       server.http.closeAllConnections()
       await server.settled()
       await limiter?.close()
-      relay.close()
       storage.close()
       await database.close()
     },

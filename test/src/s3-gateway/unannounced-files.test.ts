@@ -27,17 +27,16 @@ beforeEach(async () => {
   await clearPaths(gateway)
 })
 
-const take = (relay = gateway.maintenance.relay) => importUnannouncedFiles({ ...gateway.maintenance, relay })
+const take = (storage = gateway.maintenance.storage) => importUnannouncedFiles({ ...gateway.maintenance, storage })
 const put = (name: string, content = 'user_id\nalice\n') => putPast(gateway, owner, name, content)
 const names = () => importedNames(gateway, owner)
-const isInPath = async (name: string) =>
-  (await gateway.maintenance.relay.describe(`${owner.path}${name}`)) !== undefined
+const isInPath = async (name: string) => (await gateway.maintenance.storage.stat(`${owner.path}${name}`)) !== undefined
 
 // Storage's times have a resolution of one second. Files of the same second are sorted by name.
 describe('the order of unannounced files', () => {
   test('later files of an app wait for an earlier file that could not be copied', async () => {
     for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
-    await take(failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/2.csv')))
+    await take(failingCopies(gateway.maintenance.storage, (key) => key.endsWith('/2.csv')))
     expect(await names()).toEqual(['1.csv'])
     await take()
     expect(await names()).toEqual(['1.csv', '2.csv', '3.csv'])
@@ -47,7 +46,7 @@ describe('the order of unannounced files', () => {
     const other = await gateway.openOwner()
     await put('1.csv')
     await putPast(gateway, other, '2.csv', 'user_id\nbob\n')
-    await take(failingCopies(gateway.maintenance.relay, (key) => key.startsWith(owner.path)))
+    await take(failingCopies(gateway.maintenance.storage, (key) => key.startsWith(owner.path)))
     expect([await names(), await importedNames(gateway, other)]).toEqual([[], ['2.csv']])
   })
 
@@ -55,11 +54,11 @@ describe('the order of unannounced files', () => {
     'a file that comes between two pages of listing %i is not overtaken by a later file',
     async (listing) => {
       await put('5.csv')
-      const relay = changingList(gateway.maintenance.relay, `${owner.path}5`, listing, async () => {
+      const storage = changingList(gateway.maintenance.storage, `${owner.path}5`, listing, async () => {
         await put('1.csv')
         await put('9.csv')
       })
-      await take(relay)
+      await take(storage)
       await take()
       expect((await names()).filter((name) => name !== '5.csv')).toEqual(['1.csv', '9.csv'])
       expect(await names()).toHaveLength(3)
@@ -68,7 +67,7 @@ describe('the order of unannounced files', () => {
 })
 
 describe('a file that storage fails to copy', () => {
-  const broken = () => failingCopies(gateway.maintenance.relay, (key) => key.endsWith('/1.csv'))
+  const broken = () => failingCopies(gateway.maintenance.storage, (key) => key.endsWith('/1.csv'))
   const fail = async (times: number) => {
     for (let time = 0; time < times; time++) await take(broken())
   }
@@ -125,21 +124,21 @@ describe('a file that storage fails to copy', () => {
   test('is not imported if another process refuses it while it is copied', async () => {
     await put('1.csv')
     await fail(1)
-    const { relay, db } = gateway.maintenance
-    const copy: typeof relay.copy = async (...args) => {
-      await relay.copy(...args)
+    const { storage, db } = gateway.maintenance
+    const copy: typeof storage.copy = async (...args) => {
+      await storage.copy(...args)
       await db.updateTable('unannounced_file_failures').set({ refused_at: new Date() }).execute()
     }
-    await take({ ...relay, copy })
+    await take({ ...storage, copy })
     expect([await names(), await isInPath('1.csv')]).toEqual([[], true])
-    const pages = await Array.fromAsync(relay.list(`apps/${owner.appId}/`))
+    const pages = await Array.fromAsync(storage.list(`apps/${owner.appId}/`))
     expect(pages.flat()).toEqual([])
   })
 
   test('does not count a failure while storage has no space', async () => {
     await put('1.csv')
-    const relay = { ...gateway.maintenance.relay, copy: () => Promise.reject(new StorageFull('the copy')) }
-    await take(relay)
+    const storage = { ...gateway.maintenance.storage, copy: () => Promise.reject(new StorageFull('the copy')) }
+    await take(storage)
     expect(await failures()).toEqual([])
   })
 
@@ -185,12 +184,12 @@ describe('a file that storage fails to copy', () => {
 test('a run that is stopped ends before its next file, and counts no failure', async () => {
   for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)
   const stop = new AbortController()
-  const { relay } = gateway.maintenance
-  const copy: typeof relay.copy = async (...args) => {
-    await relay.copy(...args)
+  const { storage } = gateway.maintenance
+  const copy: typeof storage.copy = async (...args) => {
+    await storage.copy(...args)
     stop.abort()
   }
-  await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, copy }, shutdown: stop.signal })
+  await importUnannouncedFiles({ ...gateway.maintenance, storage: { ...storage, copy }, shutdown: stop.signal })
   expect(await names()).toEqual(['1.csv'])
   expect(await gateway.db.selectFrom('unannounced_file_failures').selectAll().execute()).toEqual([])
   await take()
@@ -201,7 +200,7 @@ test('an imported file that storage fails to remove from the path blocks no othe
   await put('1.csv')
   await put('2.csv')
   const remove = () => Promise.reject(new Error('storage did not remove the object'))
-  expect(await take({ ...gateway.maintenance.relay, remove })).toMatchObject({ imported: 2 })
+  expect(await take({ ...gateway.maintenance.storage, remove })).toMatchObject({ imported: 2 })
   await take()
   expect([await names(), await isInPath('1.csv'), await isInPath('2.csv')]).toEqual([['1.csv', '2.csv'], false, false])
 })

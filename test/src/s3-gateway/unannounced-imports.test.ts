@@ -29,7 +29,7 @@ test('an unannounced file becomes one import and is removed from the path', asyn
   expect(await take()).toMatchObject({ imported: 0, mails: [] })
   expect(await imports()).toMatchObject([{ source: 'bucket', state: 'queued', file_name: 'people.csv' }])
   expect(await importedContents(gateway, owner)).toEqual([smallFile])
-  expect(await gateway.maintenance.relay.describe(`${owner.path}people.csv`)).toBeUndefined()
+  expect(await gateway.maintenance.storage.stat(`${owner.path}people.csv`)).toBeUndefined()
   expect(await listing()).toEqual(['people.csv'])
 })
 
@@ -41,14 +41,14 @@ test('an unannounced file becomes one import even if several runs find it at the
 
 test('an unannounced file becomes one import even if maintenance dies before it removes the file from the path', async () => {
   await putPast(gateway, owner, 'people.csv')
-  const { relay } = gateway.maintenance
-  const dying = { ...gateway.maintenance, relay: { ...relay, remove: () => Promise.reject(new Error('killed')) } }
+  const { storage } = gateway.maintenance
+  const dying = { ...gateway.maintenance, storage: { ...storage, remove: () => Promise.reject(new Error('killed')) } }
   await importUnannouncedFiles(dying)
-  expect(await relay.describe(`${owner.path}people.csv`)).toBeDefined()
+  expect(await storage.stat(`${owner.path}people.csv`)).toBeDefined()
   expect(await imports()).toHaveLength(1)
   await take()
   expect(await imports()).toHaveLength(1)
-  expect(await relay.describe(`${owner.path}people.csv`)).toBeUndefined()
+  expect(await storage.stat(`${owner.path}people.csv`)).toBeUndefined()
 })
 
 test('an unannounced file that is replaced becomes another import', async () => {
@@ -61,12 +61,12 @@ test('an unannounced file that is replaced becomes another import', async () => 
 
 test('an unannounced file that is replaced while it is being imported is left for the next run', async () => {
   await putPast(gateway, owner, 'people.csv', 'user_id\na\n')
-  const { relay } = gateway.maintenance
-  const copy: typeof relay.copy = async (...args) => {
-    await relay.copy(...args)
+  const { storage } = gateway.maintenance
+  const copy: typeof storage.copy = async (...args) => {
+    await storage.copy(...args)
     await putPast(gateway, owner, 'people.csv', 'user_id\nb\n')
   }
-  await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, copy } })
+  await importUnannouncedFiles({ ...gateway.maintenance, storage: { ...storage, copy } })
   await take()
   expect(await importedContents(gateway, owner)).toEqual(['user_id\na\n', 'user_id\nb\n'])
 })
@@ -101,11 +101,11 @@ test.each([
 
 test('an unannounced file that is too large causes no import but a mail', async () => {
   await putPast(gateway, owner, 'large.csv')
-  const { relay } = gateway.maintenance
+  const { storage } = gateway.maintenance
   async function* list(prefix: string) {
-    for await (const page of relay.list(prefix)) yield page.map((object) => ({ ...object, byteSize: 2 ** 30 + 1 }))
+    for await (const page of storage.list(prefix)) yield page.map((object) => ({ ...object, byteSize: 2 ** 30 + 1 }))
   }
-  const { imported, mails } = await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list } })
+  const { imported, mails } = await importUnannouncedFiles({ ...gateway.maintenance, storage: { ...storage, list } })
   expect([imported, mails.length]).toEqual([0, 1])
   expect(await imports()).toEqual([])
   await take()
@@ -114,16 +114,16 @@ test('an unannounced file that is too large causes no import but a mail', async 
 test('an unannounced file that breaks the rules is removed after its retention time', async () => {
   await putPast(gateway, owner, 'a b.csv')
   await take()
-  const { relay } = gateway.maintenance
+  const { storage } = gateway.maintenance
   const older = (object: { modifiedAt: Date }) => ({ modifiedAt: new Date(object.modifiedAt.getTime() - 7.01 * day) })
   async function* list(prefix: string) {
-    for await (const page of relay.list(prefix)) yield page.map((object) => ({ ...object, ...older(object) }))
+    for await (const page of storage.list(prefix)) yield page.map((object) => ({ ...object, ...older(object) }))
   }
-  const describe: typeof relay.describe = async (key) => {
-    const object = await relay.describe(key)
+  const stat: typeof storage.stat = async (key) => {
+    const object = await storage.stat(key)
     return object && { ...object, ...older(object) }
   }
-  await importUnannouncedFiles({ ...gateway.maintenance, relay: { ...relay, list, describe } })
+  await importUnannouncedFiles({ ...gateway.maintenance, storage: { ...storage, list, stat } })
   expect(await listing()).toEqual([])
 })
 
@@ -133,5 +133,5 @@ test('an unannounced file is left alone if it is a folder marker or belongs to n
   const key = 'uploads/999999/people.csv'
   await putPast(gateway, { ...owner, path: 'uploads/999999/' }, 'people.csv')
   expect(await take()).toEqual({ imported: 0, mails: [] })
-  expect(await gateway.maintenance.relay.describe(key)).toBeDefined()
+  expect(await gateway.maintenance.storage.stat(key)).toBeDefined()
 })

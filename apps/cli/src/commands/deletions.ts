@@ -42,8 +42,7 @@ export function addDeletionCommands(program: Command): void {
         { appId: undefined, what: 'deletion.run', target: now && `as of ${now.toISOString()}` },
         (db) =>
           withStorage(
-            async (storage, relay) =>
-              await runDeletions({ db, storage, relay, settings, log }, now ?? (await currentTime(db))),
+            async (storage) => await runDeletions({ db, storage, settings, log }, now ?? (await currentTime(db))),
           ),
       )
       const result = {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { readIfExists } from '../read-if-exists.ts'
+import { readIfExists, writeWhole } from '../whole-file.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { commandFor, type Launcher } from './launcher.ts'
 
@@ -36,17 +36,21 @@ export async function ensureCluster(
     return password
   }
   const chosen = password ?? randomBytes(24).toString('base64url')
-  if (password === undefined) await writePassword(passwordFile, chosen)
-  await createCluster(binaries, launcher, dataDirectory, chosen, durable)
+  if (password === undefined) await writeWhole(passwordFile, chosen)
+  await createCluster(binaries, launcher, { dataDirectory, password: chosen, durable })
   return chosen
+}
+
+interface NewCluster {
+  dataDirectory: string
+  password: string
+  durable: boolean
 }
 
 async function createCluster(
   binaries: PostgresBinaries,
   launcher: Launcher,
-  dataDirectory: string,
-  password: string,
-  durable: boolean,
+  { dataDirectory, password, durable }: NewCluster,
 ): Promise<void> {
   const parent = dirname(dataDirectory)
   const prefix = `${basename(dataDirectory)}.init-`
@@ -109,12 +113,6 @@ function collectOutput(child: ChildProcess): () => string {
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
   return () => Buffer.concat(chunks).toString('utf8')
-}
-
-async function writePassword(path: string, password: string): Promise<void> {
-  const temporary = `${path}.${process.pid}`
-  await writeFile(temporary, password, { mode: 0o600, flush: true })
-  await rename(temporary, path)
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { commandLine, isRunning } from '../process-state.ts'
-import { readIfExists } from '../read-if-exists.ts'
+import { readIfExists } from '../whole-file.ts'
 
 /**
  * The file `postmaster.pid`, which a running Postgres writes into its data directory. The file remains after a crash.

@@ -66,40 +66,6 @@ const startsAtOnce = 8
  */
 export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
   const processes: Record<string, number[]> = Object.fromEntries(options.apps.map(({ name }) => [name, []]))
-  const change = (name: string, pids: number[]) => {
-    processes[name] = pids
-    options.onChange(processes)
-  }
-
-  function keep(app: AppDefinition, number: number, signal: AbortSignal): Promise<Supervisor> {
-    const name = app.count === 1 ? app.name : `${app.name} ${number}`
-    return keepRunning({
-      name,
-      log: options.log,
-      signal,
-      ...(options.backoff && { backoff: options.backoff }),
-      async start(stopping) {
-        const started = await startApp({
-          name,
-          entry: app.entry,
-          env: { ...options.env, ...app.env },
-          nodeOptions: app.nodeOptions ?? [],
-          logFile: join(options.logs, `${app.name}-${number}.log`),
-          log: options.log,
-          signal: stopping,
-        })
-        change(app.name, [...(processes[app.name] ?? []), started.pid])
-        void started.exited.then(() =>
-          change(
-            app.name,
-            (processes[app.name] ?? []).filter((pid) => pid !== started.pid),
-          ),
-        )
-        return started
-      },
-    })
-  }
-
   // A process that does not start aborts the start of the others.
   const failing = new AbortController()
   const signal = AbortSignal.any([options.signal, failing.signal])
@@ -109,7 +75,7 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
   const supervisors: Supervisor[] = []
   const startNext = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      supervisors.push(await keep(next.app, next.number, signal))
+      supervisors.push(await keepProcess(next, { ...options, signal }, processes))
     }
   }
   const starting = Array.from({ length: startsAtOnce }, () =>
@@ -124,6 +90,39 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
     signal.throwIfAborted()
   }
   return { stop }
+}
+
+/** Keeps one process of an app running, and its ID in `processes`. */
+function keepProcess(
+  { app, number }: { app: AppDefinition; number: number },
+  options: KeepAppsOptions,
+  processes: Record<string, number[]>,
+): Promise<Supervisor> {
+  const name = app.count === 1 ? app.name : `${app.name} ${number}`
+  const change = (changed: (pids: number[]) => number[]) => {
+    processes[app.name] = changed(processes[app.name] ?? [])
+    options.onChange(processes)
+  }
+  return keepRunning({
+    name,
+    log: options.log,
+    signal: options.signal,
+    ...(options.backoff && { backoff: options.backoff }),
+    async start(signal) {
+      const started = await startApp({
+        name,
+        entry: app.entry,
+        env: { ...options.env, ...app.env },
+        nodeOptions: app.nodeOptions ?? [],
+        logFile: join(options.logs, `${app.name}-${number}.log`),
+        log: options.log,
+        signal,
+      })
+      change((pids) => [...pids, started.pid])
+      void started.exited.then(() => change((pids) => pids.filter((pid) => pid !== started.pid)))
+      return started
+    },
+  })
 }
 
 function hostOf(env: Environment, prefix: string): string {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfExists } from '../read-if-exists.ts'
+import { readIfExists, writeWhole } from '../whole-file.ts'
 import type { Environment } from './settings.ts'
 
 /** The settings of `@sluice/storage` for the embedded storage of a stack, except for its address. */
@@ -37,7 +36,6 @@ async function storageCredentials(path: string): Promise<{ accessKeyId: string; 
     accessKeyId: `SLUICE${randomBytes(7).toString('hex').toUpperCase()}`,
     secretAccessKey: randomBytes(30).toString('hex'),
   }
-  await writeFile(`${path}.part`, JSON.stringify(credentials), { mode: 0o600, flush: true })
-  await rename(`${path}.part`, path)
+  await writeWhole(path, JSON.stringify(credentials))
   return credentials
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfExists } from '../read-if-exists.ts'
+import { readIfExists, writeWhole } from '../whole-file.ts'
 import type { Environment } from './settings.ts'
 
 /**
@@ -14,7 +13,6 @@ export async function encryptionKeysOf(home: string, env: Environment): Promise<
   const stored = await readIfExists(path)
   if (stored !== undefined) return stored.trim()
   const key = randomBytes(32).toString('base64')
-  await writeFile(`${path}.part`, `${key}\n`, { mode: 0o600, flush: true })
-  await rename(`${path}.part`, path)
+  await writeWhole(path, `${key}\n`)
   return key
 }

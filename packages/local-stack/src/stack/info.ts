@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRunning } from '../process-state.ts'
-import { readIfExists } from '../read-if-exists.ts'
+import { readIfExists } from '../whole-file.ts'
 import { isLocked } from './lock.ts'
 
 /** The content of `stack.json`, which describes a running stack (design.md §2). Addresses are URLs. */

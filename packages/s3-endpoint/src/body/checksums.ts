@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { Crc32, Crc32c, Crc64Nvme } from '@aws-sdk/checksums/crc'
 import type { ChecksumAlgorithm } from '../backend.ts'
-import { createCrc32c, createCrc64Nvme } from './crc.ts'
-import type { Hasher } from './hasher.ts'
+
+/** A digest that is being computed. `digest` returns the bytes and may be called once. */
+export interface Hasher {
+  update(chunk: Uint8Array): void
+  digest(): Uint8Array | Promise<Uint8Array>
+}
 
 const hashers: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }> = {
-  crc32: { bytes: 4, create: createCrc32 },
-  crc32c: { bytes: 4, create: createCrc32c },
-  crc64nvme: { bytes: 8, create: createCrc64Nvme },
+  crc32: { bytes: 4, create: () => new Crc32() },
+  crc32c: { bytes: 4, create: () => new Crc32c() },
+  crc64nvme: { bytes: 8, create: () => new Crc64Nvme() },
   sha1: { bytes: 20, create: () => createHash('sha1') },
   sha256: { bytes: 32, create: () => createHash('sha256') },
 }
@@ -20,6 +24,11 @@ export function createChecksum(algorithm: ChecksumAlgorithm): Hasher {
   return hashers[algorithm].create()
 }
 
+/** Returns the checksum of a hasher that has received all bytes, in base64. */
+export async function base64Of(hasher: Hasher): Promise<string> {
+  return Buffer.from(await hasher.digest()).toString('base64')
+}
+
 /** Whether a text is base64 and has the length of a checksum by this algorithm. */
 export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean {
   return isBase64OfBytes(text, hashers[algorithm].bytes)
@@ -29,18 +38,4 @@ export function isChecksum(algorithm: ChecksumAlgorithm, text: string): boolean 
 export function isBase64OfBytes(text: string, bytes: number): boolean {
   const decoded = Buffer.from(text, 'base64')
   return decoded.length === bytes && decoded.toString('base64') === text
-}
-
-function createCrc32(): Hasher {
-  let value = 0
-  return {
-    update: (chunk) => {
-      value = crc32(chunk, value)
-    },
-    digest: () => {
-      const bytes = Buffer.alloc(4)
-      bytes.writeUInt32BE(value)
-      return bytes
-    },
-  }
 }

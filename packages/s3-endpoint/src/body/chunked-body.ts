@@ -5,7 +5,10 @@ import { checkSignature, type Signer, sign } from '../signature/signing-key.ts'
 import { ByteReader } from './byte-reader.ts'
 
 /** The data for verifying signed chunks. `seed` is the request's own signature, the first link of the chain. */
-export type ChunkSigning = { signer: Signer; seed: string }
+export interface ChunkSigning {
+  signer: Signer
+  seed: string
+}
 
 const maxChunkLineBytes = 256
 const maxTrailerBytes = 4096

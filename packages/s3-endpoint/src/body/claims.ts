@@ -1,10 +1,10 @@
-import type { ChecksumAlgorithm, Checksums } from '../backend.ts'
+import type { ChecksumAlgorithm } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import { checksumAlgorithms, isBase64OfBytes, isChecksum } from './checksums.ts'
 
 /** The form of a request's body on the wire, which x-amz-content-sha256 names. */
-type BodyForm = {
+interface BodyForm {
   /** Whether the body has the framing aws-chunked. */
   chunked: boolean
   /** Whether each chunk carries a signature. */
@@ -16,16 +16,16 @@ type BodyForm = {
 }
 
 /** The sender's claims about the body of a request. All claims are verified while the body is read. */
-export type BodyClaims = {
+export interface BodyClaims {
   form: BodyForm
   /** The bytes of the object, without framing and trailers. */
   size: number
   /** In base64. */
   contentMd5: string | undefined
-  /** The checksums in the headers. The checksums of a trailer are read with the body. */
-  checksums: Checksums
-  /** The algorithms whose checksum follows in the trailer. */
-  trailing: ChecksumAlgorithm[]
+  /** The algorithm of the body's checksum, if the sender named one. */
+  algorithm: ChecksumAlgorithm | undefined
+  /** The checksum in a header, in base64. If it is missing, the checksum by `algorithm` follows in the trailer. */
+  checksum: string | undefined
 }
 
 /** The largest body of one request, as in S3. */
@@ -51,41 +51,26 @@ export function readBodyClaims(headers: RequestHeaders, payloadHash: string): Bo
   if (contentMd5 !== undefined && !isBase64OfBytes(contentMd5, 16)) {
     throw new S3Error('InvalidDigest', 'The Content-MD5 you specified is not valid.')
   }
-  const checksums = readChecksums(headers)
-  const trailing = readTrailing(headers, form)
-  if (Object.keys(checksums).length + trailing.length > 1) {
-    throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  const inHeaders = checksumAlgorithms.filter((algorithm) => headers.has(`x-amz-checksum-${algorithm}`))
+  const [algorithm, ...more] = [...inHeaders, ...readTrailing(headers, form)]
+  if (more.length > 0) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  const checksum = algorithm && headers.get(`x-amz-checksum-${algorithm}`)
+  if (algorithm !== undefined && checksum !== undefined && !isChecksum(algorithm, checksum)) {
+    throw new S3Error('InvalidRequest', `Value for x-amz-checksum-${algorithm} header is invalid.`)
   }
-  checkAnnounced(headers, [...Object.keys(checksums), ...trailing])
-  return { form, size, contentMd5, checksums, trailing }
+  checkAnnounced(headers, algorithm)
+  return { form, size, contentMd5, algorithm, checksum }
 }
 
 /**
  * Throws InvalidRequest if the sender announces a checksum but sends none, and BadDigest if the checksum is by another
  * algorithm.
  */
-function checkAnnounced(headers: RequestHeaders, given: string[]): void {
+function checkAnnounced(headers: RequestHeaders, given: ChecksumAlgorithm | undefined): void {
   const announced = headers.get('x-amz-sdk-checksum-algorithm')?.toLowerCase()
-  if (announced === undefined || given.includes(announced)) return
-  if (given.length > 0) throw new S3Error('BadDigest', `The checksum is not the ${announced} that you announced.`)
+  if (announced === undefined || given === announced) return
+  if (given !== undefined) throw new S3Error('BadDigest', `The checksum is not the ${announced} that you announced.`)
   throw new S3Error('InvalidRequest', 'x-amz-sdk-checksum-algorithm specified, but no corresponding checksum found.')
-}
-
-/**
- * Reads the headers `x-amz-checksum-<algorithm>` of the supported algorithms. Throws InvalidRequest if a value is not a
- * checksum of its algorithm.
- */
-function readChecksums(headers: RequestHeaders): Checksums {
-  const checksums: Checksums = {}
-  for (const algorithm of checksumAlgorithms) {
-    const value = headers.get(`x-amz-checksum-${algorithm}`)
-    if (value === undefined) continue
-    if (!isChecksum(algorithm, value)) {
-      throw new S3Error('InvalidRequest', `Value for x-amz-checksum-${algorithm} header is invalid.`)
-    }
-    checksums[algorithm] = value
-  }
-  return checksums
 }
 
 function readForm(payloadHash: string): BodyForm {

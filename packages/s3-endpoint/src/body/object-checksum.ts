@@ -1,9 +1,18 @@
-import type { ChecksumAlgorithm, ChecksumPlan, Checksums, ChecksumType, ObjectClaims } from '../backend.ts'
+import type {
+  ChecksumAlgorithm,
+  ChecksumPlan,
+  Checksums,
+  ChecksumType,
+  NamedPart,
+  ObjectClaims,
+  Upload,
+} from '../backend.ts'
 import { S3Error } from '../errors.ts'
-import { createChecksum } from './checksums.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import { base64Of, checksumAlgorithms, createChecksum, isChecksum } from './checksums.ts'
 
 /** The types that S3 offers for each algorithm. The first one is the default. */
-const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
+const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly [ChecksumType, ...ChecksumType[]]> = {
   crc32: ['COMPOSITE', 'FULL_OBJECT'],
   crc32c: ['COMPOSITE', 'FULL_OBJECT'],
   crc64nvme: ['FULL_OBJECT'],
@@ -12,64 +21,112 @@ const typesOfAlgorithm: Record<ChecksumAlgorithm, readonly ChecksumType[]> = {
 }
 
 /**
- * Returns the plan for an algorithm. Without a type, the plan has the algorithm's default type.
- *
- * Throws InvalidRequest if S3 does not offer the type for the algorithm.
+ * Reads the checksum plan with which an upload in parts begins. Throws NotImplemented if this endpoint does not compute
+ * the algorithm, and InvalidRequest if algorithm and type do not fit.
  */
-export function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | undefined): ChecksumPlan {
-  const [defaultType = 'FULL_OBJECT'] = typesOfAlgorithm[algorithm]
-  const plan = { algorithm, type: type ?? defaultType }
-  if (!typesOfAlgorithm[algorithm].includes(plan.type)) {
-    throw new S3Error('InvalidRequest', `The ${plan.type} checksum type cannot be used with ${algorithm}.`)
+export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
+  const text = headers.get('x-amz-checksum-algorithm')
+  const type = readType(headers)
+  if (text !== undefined) {
+    const found = checksumAlgorithms.find((algorithm) => algorithm === text.toLowerCase())
+    if (found === undefined) throw new S3Error('NotImplemented', 'This checksum algorithm is not implemented.')
+    return makePlan(found, type)
   }
-  return plan
+  if (type !== undefined) throw new S3Error('InvalidRequest', 'x-amz-checksum-type needs x-amz-checksum-algorithm.')
+  return undefined
+}
+
+/** Reads the claims about the object at the end of an upload in parts. Throws InvalidRequest if a value is broken. */
+export function readObjectClaims(headers: RequestHeaders): ObjectClaims {
+  const claimed = checksumAlgorithms.flatMap((algorithm) => {
+    const value = headers.get(`x-amz-checksum-${algorithm}`)
+    return value === undefined ? [] : [parseClaim(algorithm, value)]
+  })
+  if (claimed.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  const size = headers.get('x-amz-mp-object-size')
+  if (size !== undefined && !/^\d{1,15}$/.test(size)) {
+    throw new S3Error('InvalidRequest', 'x-amz-mp-object-size must be a whole number.')
+  }
+  return { type: readType(headers), checksum: claimed[0], size: size === undefined ? undefined : Number(size) }
+}
+
+/** Throws InvalidRequest if a part has a checksum by another algorithm than the one with which its upload began. */
+export function checkPart({ algorithm }: Upload, plan: ChecksumPlan | undefined): void {
+  if (plan !== undefined && algorithm !== undefined && algorithm !== plan.algorithm) {
+    throw new S3Error(
+      'InvalidRequest',
+      `The upload was begun with ${plan.algorithm}, but this part has a ${algorithm}.`,
+    )
+  }
 }
 
 /**
- * Returns the plan for the checksum of a completed object: the plan of the upload, or otherwise the claim at its end.
+ * Compares the sender's claims about an object of `size` bytes with the plan of its upload, and with the checksums by
+ * which the sender names its parts. Each part was verified when it was received.
  *
- * Throws BadDigest if plan and claim differ, and InvalidRequest if S3 has no such checksum.
+ * Throws InvalidRequest if the size differs, BadDigest if plan or checksum differ, and NotImplemented for a checksum
+ * that does not follow from the parts' checksums.
  */
-export function planAtEnd(begun: ChecksumPlan | undefined, claims: ObjectClaims): ChecksumPlan | undefined {
+export async function checkObjectClaims(
+  begun: ChecksumPlan | undefined,
+  claims: ObjectClaims,
+  parts: readonly Pick<NamedPart, 'checksums'>[],
+  size: number,
+): Promise<void> {
   const { checksum, type } = claims
-  if (begun !== undefined) {
-    const isSame = (type ?? begun.type) === begun.type && (checksum?.algorithm ?? begun.algorithm) === begun.algorithm
-    if (!isSame) throw new S3Error('BadDigest', `The upload was begun with ${begun.algorithm} as ${begun.type}.`)
-    return begun
+  const isSame = (type ?? begun?.type) === begun?.type && (checksum?.algorithm ?? begun?.algorithm) === begun?.algorithm
+  if (begun !== undefined && !isSame) {
+    throw new S3Error('BadDigest', `The upload was begun with ${begun.algorithm} as ${begun.type}.`)
   }
-  return checksum === undefined ? undefined : makePlan(checksum.algorithm, type)
+  if ((claims.size ?? size) !== size) {
+    throw new S3Error('InvalidRequest', 'The size of the parts is not the object size that you specified.')
+  }
+  if (checksum === undefined) return
+  const plan = begun ?? makePlan(checksum.algorithm, type)
+  const composite = plan.type === 'COMPOSITE' ? await compositeChecksum(plan.algorithm, parts) : undefined
+  if (composite === undefined) {
+    throw new S3Error('NotImplemented', `The ${plan.algorithm} of a whole file is not computed here.`)
+  }
+  if (checksum.digest !== composite || (checksum.parts ?? String(parts.length)) !== String(parts.length)) {
+    throw new S3Error('BadDigest', `The ${checksum.algorithm} of the object is not the one that you specified.`)
+  }
 }
 
-/**
- * Computes the checksum over the parts' checksums, in the form of S3: the digest and the number of parts.
- *
- * Returns undefined if a part has no checksum by the algorithm.
- */
-export function compositeChecksum(
+/** Computes the checksum over the parts' checksums. Returns undefined if a part has no checksum by the algorithm. */
+async function compositeChecksum(
   algorithm: ChecksumAlgorithm,
   parts: readonly { checksums: Checksums }[],
-): string | undefined {
+): Promise<string | undefined> {
   const hasher = createChecksum(algorithm)
   for (const { checksums } of parts) {
     const digest = checksums[algorithm]
     if (digest === undefined) return undefined
     hasher.update(Buffer.from(digest, 'base64'))
   }
-  return `${hasher.digest().toString('base64')}-${parts.length}`
+  return base64Of(hasher)
 }
 
-/** Throws BadDigest if the sender claims another checksum of the object. The claim may lack the number of parts. */
-export function checkClaim(computed: string, { checksum }: ObjectClaims): void {
-  if (checksum === undefined) return
-  const [digest, parts] = computed.split('-')
-  if (checksum.digest !== digest || (checksum.parts ?? parts) !== parts) {
-    throw new S3Error('BadDigest', `The ${checksum.algorithm} of the object is not the one that you specified.`)
+function makePlan(algorithm: ChecksumAlgorithm, type: ChecksumType | undefined): ChecksumPlan {
+  const types = typesOfAlgorithm[algorithm]
+  const plan = { algorithm, type: type ?? types[0] }
+  if (!types.includes(plan.type)) {
+    throw new S3Error('InvalidRequest', `The ${plan.type} checksum type cannot be used with ${algorithm}.`)
   }
+  return plan
 }
 
-/** Throws InvalidRequest if the sender claims another size of the object. `size` is in bytes. */
-export function checkClaimedSize(size: number, claims: ObjectClaims): void {
-  if ((claims.size ?? size) !== size) {
-    throw new S3Error('InvalidRequest', 'The size of the parts is not the object size that you specified.')
+function readType(headers: RequestHeaders): ChecksumType | undefined {
+  const type = headers.get('x-amz-checksum-type')?.toUpperCase()
+  if (type !== undefined && type !== 'COMPOSITE' && type !== 'FULL_OBJECT') {
+    throw new S3Error('InvalidRequest', 'x-amz-checksum-type must be COMPOSITE or FULL_OBJECT.')
   }
+  return type
+}
+
+function parseClaim(algorithm: ChecksumAlgorithm, value: string): NonNullable<ObjectClaims['checksum']> {
+  const [, digest = '', parts] = /^([^-]*)(?:-([1-9]\d{0,4}))?$/.exec(value) ?? []
+  if (!isChecksum(algorithm, digest)) {
+    throw new S3Error('InvalidRequest', `Value for x-amz-checksum-${algorithm} header is invalid.`)
+  }
+  return { algorithm, digest, parts }
 }

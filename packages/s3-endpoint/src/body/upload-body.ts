@@ -1,10 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { ChecksumAlgorithm, Checksums, Upload, UploadDigests } from '../backend.ts'
+import type { Upload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
-import { checksumAlgorithms, createChecksum } from './checksums.ts'
+import { base64Of, createChecksum, type Hasher } from './checksums.ts'
 import { type ChunkSigning, decodeChunked } from './chunked-body.ts'
 import type { BodyClaims } from './claims.ts'
-import type { Hasher } from './hasher.ts'
 
 /**
  * Opens a request's body as an {@link Upload} that is verified while it is read.
@@ -18,7 +17,7 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
     size: claims.size,
     signature: signing.seed,
     chunks: verifiedChunks(source, claims, signing, digester),
-    requireChecksum: (algorithm) => digester.require(algorithm),
+    algorithm: claims.algorithm,
     digests: () => digester.result(),
   }
 }
@@ -44,7 +43,7 @@ async function* verifiedChunks(
       const next = await data.next()
       if (next.done === true) {
         if (size < claims.size) throw wrongLength()
-        digester.finish(next.value)
+        await digester.finish(next.value)
         if (held !== undefined) yield held
         return
       }
@@ -69,38 +68,26 @@ async function* withoutTrailer(source: AsyncIterable<Buffer>): AsyncGenerator<Bu
 /** Computes all digests for the claims and the ETag in one pass, and compares them at the end. */
 class BodyDigester {
   readonly #claims: BodyClaims
-  readonly #md5: Hash = createHash('md5')
+  readonly #md5 = createHash('md5')
   readonly #sha256: Hash | undefined
-  readonly #checksums: Map<ChecksumAlgorithm, Hasher>
-  #result: UploadDigests | undefined
+  readonly #checksum: Hasher | undefined
+  #result: ReturnType<Upload['digests']> | undefined
 
   constructor(claims: BodyClaims) {
     this.#claims = claims
     this.#sha256 = claims.form.sha256 === undefined ? undefined : createHash('sha256')
-    const wanted = checksumAlgorithms.filter((algorithm) => {
-      return claims.checksums[algorithm] !== undefined || claims.trailing.includes(algorithm)
-    })
-    this.#checksums = new Map(wanted.map((algorithm) => [algorithm, createChecksum(algorithm)]))
-  }
-
-  /** Adds a checksum by this algorithm to the result. Throws InvalidRequest if the claims name another algorithm. */
-  require(algorithm: ChecksumAlgorithm): void {
-    const [named = algorithm] = this.#checksums.keys()
-    if (named !== algorithm) {
-      throw new S3Error('InvalidRequest', `The upload was begun with ${algorithm}, but this part has a ${named}.`)
-    }
-    if (!this.#checksums.has(algorithm)) this.#checksums.set(algorithm, createChecksum(algorithm))
+    this.#checksum = claims.algorithm && createChecksum(claims.algorithm)
   }
 
   update(chunk: Buffer): void {
     this.#md5.update(chunk)
     this.#sha256?.update(chunk)
-    for (const hasher of this.#checksums.values()) hasher.update(chunk)
+    this.#checksum?.update(chunk)
   }
 
   /** Compares all digests with the claims and the trailing headers. Throws at the first difference. */
-  finish(trailer: Map<string, string>): void {
-    const { form, contentMd5, trailing } = this.#claims
+  async finish(trailer: Map<string, string>): Promise<void> {
+    const { form, contentMd5, algorithm, checksum } = this.#claims
     if (this.#sha256 !== undefined && this.#sha256.digest('hex') !== form.sha256) {
       throw new S3Error(
         'XAmzContentSHA256Mismatch',
@@ -111,29 +98,20 @@ class BodyDigester {
     if (contentMd5 !== undefined && md5.toString('base64') !== contentMd5) {
       throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.')
     }
-    checkTrailerNames(trailer, trailing)
-    const checksums: Checksums = {}
-    for (const [algorithm, hasher] of this.#checksums) {
-      const computed = hasher.digest().toString('base64')
-      const given = this.#claims.checksums[algorithm] ?? trailer.get(`x-amz-checksum-${algorithm}`)
-      if (given !== undefined && given !== computed) {
-        throw new S3Error('BadDigest', `The ${algorithm.toUpperCase()} you specified did not match what we received.`)
-      }
-      checksums[algorithm] = computed
+    const trailing = algorithm !== undefined && checksum === undefined ? [`x-amz-checksum-${algorithm}`] : []
+    if (trailer.size !== trailing.length || !trailing.every((name) => trailer.has(name))) {
+      throw new S3Error('MalformedTrailerError', 'The trailing headers differ from the names in x-amz-trailer.')
     }
-    this.#result = { md5: md5.toString('hex'), checksums }
+    const computed = this.#checksum && (await base64Of(this.#checksum))
+    if (computed !== (checksum ?? trailer.get(trailing[0] ?? ''))) {
+      throw new S3Error('BadDigest', `The ${algorithm?.toUpperCase()} you specified did not match what we received.`)
+    }
+    this.#result = { md5: md5.toString('hex'), checksums: algorithm && computed ? { [algorithm]: computed } : {} }
   }
 
-  result(): UploadDigests {
+  result(): ReturnType<Upload['digests']> {
     if (this.#result === undefined) throw new Error('digests were asked for before the body was read to its end')
     return this.#result
-  }
-}
-
-function checkTrailerNames(trailer: Map<string, string>, declared: ChecksumAlgorithm[]): void {
-  const names = declared.map((algorithm) => `x-amz-checksum-${algorithm}`)
-  if (trailer.size !== names.length || !names.every((name) => trailer.has(name))) {
-    throw new S3Error('MalformedTrailerError', 'The trailing headers differ from the names in x-amz-trailer.')
   }
 }
 

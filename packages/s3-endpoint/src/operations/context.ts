@@ -1,30 +1,8 @@
 import type { Backend, Upload } from '../backend.ts'
-import type { Answer } from '../protocol/answer.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 
-/** The names of the operations that this endpoint implements, as in S3. */
-export type OperationName =
-  | 'AbortMultipartUpload'
-  | 'CompleteMultipartUpload'
-  | 'CopyObject'
-  | 'CreateBucket'
-  | 'CreateMultipartUpload'
-  | 'DeleteObject'
-  | 'DeleteObjects'
-  | 'GetBucketLocation'
-  | 'GetObject'
-  | 'HeadBucket'
-  | 'HeadObject'
-  | 'ListBuckets'
-  | 'ListMultipartUploads'
-  | 'ListObjects'
-  | 'ListObjectsV2'
-  | 'ListParts'
-  | 'PutObject'
-  | 'UploadPart'
-
 /** A verified and authorised request for an operation. `bucket` and `key` are empty if the request names none. */
-export type OperationContext = {
+export interface OperationContext {
   backend: Backend
   region: string
   bucket: string
@@ -39,9 +17,4 @@ export type OperationContext = {
    * then.
    */
   openBody(describedBy?: RequestHeaders): Upload
-  /** Asks the authorisation hook about another object that the request names. */
-  isAllowed(operation: OperationName, bucket: string, key: string): Promise<boolean>
 }
-
-/** Runs an operation. Throws S3Error to refuse it. */
-export type Operation = (context: OperationContext) => Promise<Answer>

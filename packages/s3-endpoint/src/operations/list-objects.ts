@@ -1,8 +1,8 @@
 import type { ListPage } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
-import { quoteEtag } from '../protocol/object-headers.ts'
-import type { XmlElement } from '../protocol/xml-writer.ts'
+import { quoteEtag } from '../protocol/etags.ts'
+import type { XmlElements } from '../protocol/xml.ts'
 import { encodeStrictly } from '../signature/canonical-request.ts'
 import { owner } from './buckets.ts'
 import type { OperationContext } from './context.ts'
@@ -14,20 +14,17 @@ const emptyPage: ListPage = { objects: [], commonPrefixes: [], next: undefined }
 export async function listObjectsV2(context: OperationContext): Promise<Answer> {
   const { query } = context
   const token = query.get('continuation-token')
-  const after = token === undefined ? (query.get('start-after') ?? '') : decodeToken(token)
+  const startAfter = query.get('start-after')
   const request = readRequest(context)
-  const page = await listPage(context, request, after)
-  const { encode } = request
-  const withOwner = query.get('fetch-owner') === 'true'
-  return xmlAnswer('ListBucketResult', [
+  const page = await listPage(context, request, token === undefined ? (startAfter ?? '') : decodeToken(token))
+  return xmlAnswer('ListBucketResult', {
     ...requestElements(context, request),
-    ['KeyCount', page.objects.length + page.commonPrefixes.length],
-    ...optional('ContinuationToken', token),
-    ...optional('NextContinuationToken', page.next === undefined ? undefined : encodeToken(page.next)),
-    ...optional('StartAfter', query.get('start-after'), encode),
-    ['IsTruncated', page.next !== undefined],
-    ...pageElements(page, { encode, withOwner }),
-  ])
+    KeyCount: page.objects.length + page.commonPrefixes.length,
+    ContinuationToken: token || undefined,
+    NextContinuationToken: page.next && encodeToken(page.next),
+    StartAfter: startAfter ? request.encode(startAfter) : undefined,
+    ...pageElements(page, request),
+  })
 }
 
 /** Lists a bucket with markers (the first version of ListObjects). */
@@ -35,13 +32,12 @@ export async function listObjects(context: OperationContext): Promise<Answer> {
   const marker = context.query.get('marker') ?? ''
   const request = readRequest(context)
   const page = await listPage(context, request, marker)
-  return xmlAnswer('ListBucketResult', [
+  return xmlAnswer('ListBucketResult', {
     ...requestElements(context, request),
-    ['Marker', request.encode(marker)],
-    ...optional('NextMarker', page.next, request.encode),
-    ['IsTruncated', page.next !== undefined],
-    ...pageElements(page, { encode: request.encode, withOwner: true }),
-  ])
+    Marker: request.encode(marker),
+    NextMarker: page.next && request.encode(page.next),
+    ...pageElements(page, request),
+  })
 }
 
 /**
@@ -66,7 +62,12 @@ export function readKeyEncoding(query: ReadonlyMap<string, string>): (key: strin
   return (key) => encodeStrictly(key).replaceAll('%2F', '/')
 }
 
-type ListParameters = { prefix: string; delimiter: string; maxKeys: number; encode: (key: string) => string }
+interface ListParameters {
+  prefix: string
+  delimiter: string
+  maxKeys: number
+  encode: (key: string) => string
+}
 
 function readRequest({ query }: OperationContext): ListParameters {
   return {
@@ -84,40 +85,30 @@ async function listPage(context: OperationContext, request: ListParameters, afte
   return maxKeys === 0 ? emptyPage : page
 }
 
-function requestElements({ bucket, query }: OperationContext, request: ListParameters): XmlElement[] {
-  const { encode } = request
-  return [
-    ['Name', bucket],
-    ['Prefix', encode(request.prefix)],
-    ...optional('Delimiter', query.get('delimiter'), encode),
-    ...optional('EncodingType', query.get('encoding-type')),
-    ['MaxKeys', request.maxKeys],
-  ]
+function requestElements({ bucket, query }: OperationContext, request: ListParameters): XmlElements {
+  const { encode, prefix, delimiter, maxKeys } = request
+  return {
+    Name: bucket,
+    Prefix: encode(prefix),
+    Delimiter: delimiter ? encode(delimiter) : undefined,
+    EncodingType: query.get('encoding-type') || undefined,
+    MaxKeys: maxKeys,
+  }
 }
 
-function pageElements(page: ListPage, show: { encode: (key: string) => string; withOwner: boolean }): XmlElement[] {
-  const objects = page.objects.map((object): XmlElement => {
-    return [
-      'Contents',
-      [
-        ['Key', show.encode(object.key)],
-        ['LastModified', object.modifiedAt.toISOString()],
-        ['ETag', quoteEtag(object.etag)],
-        ['Size', object.size],
-        ...(show.withOwner ? ([['Owner', owner]] as const) : []),
-        ['StorageClass', 'STANDARD'],
-      ],
-    ]
-  })
-  const prefixes = page.commonPrefixes.map((prefix): XmlElement => {
-    return ['CommonPrefixes', [['Prefix', show.encode(prefix)]]]
-  })
-  return [...objects, ...prefixes]
-}
-
-/** Makes an element, or none if its value is missing or empty. */
-export function optional(name: string, value: string | undefined, encode = (text: string) => text): XmlElement[] {
-  return value === undefined || value === '' ? [] : [[name, encode(value)]]
+function pageElements(page: ListPage, { encode }: ListParameters): XmlElements {
+  return {
+    IsTruncated: page.next !== undefined,
+    Contents: page.objects.map(({ key, modifiedAt, etag, size }) => ({
+      Key: encode(key),
+      LastModified: modifiedAt.toISOString(),
+      ETag: quoteEtag(etag),
+      Size: size,
+      Owner: owner,
+      StorageClass: 'STANDARD',
+    })),
+    CommonPrefixes: page.commonPrefixes.map((prefix) => ({ Prefix: encode(prefix) })),
+  }
 }
 
 function encodeToken(next: string): string {

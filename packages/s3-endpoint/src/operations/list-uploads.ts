@@ -1,12 +1,12 @@
 import type { ChecksumPlan, MultipartBackend, PendingUpload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, xmlAnswer } from '../protocol/answer.ts'
-import { type CommonPrefixRequest, commonPrefix } from '../protocol/common-prefix.ts'
-import { checksumElements, quoteEtag } from '../protocol/object-headers.ts'
-import type { XmlElement } from '../protocol/xml-writer.ts'
+import { quoteEtag } from '../protocol/etags.ts'
+import { commonPrefix } from '../protocol/listing.ts'
+import type { XmlElements } from '../protocol/xml.ts'
 import { owner } from './buckets.ts'
 import type { OperationContext } from './context.ts'
-import { optional, readCount, readKeyEncoding } from './list-objects.ts'
+import { readCount, readKeyEncoding } from './list-objects.ts'
 
 /** Lists the stored parts of a multipart upload. */
 export async function listParts(context: OperationContext): Promise<Answer> {
@@ -18,29 +18,23 @@ export async function listParts(context: OperationContext): Promise<Answer> {
   const request = { after, limit: Math.max(1, limit) }
   const { parts, isTruncated, plan } = await context.backend.multipart.listParts(context, uploadId, request)
   const page = limit === 0 ? [] : parts
-  return xmlAnswer('ListPartsResult', [
-    ['Bucket', context.bucket],
-    ['Key', encode(context.key)],
-    ['UploadId', uploadId],
-    ['PartNumberMarker', after],
-    ['NextPartNumberMarker', page.at(-1)?.partNumber ?? 0],
-    ['MaxParts', limit],
-    ['IsTruncated', limit > 0 && isTruncated],
-    ...page.map((part): XmlElement => {
-      return [
-        'Part',
-        [
-          ['PartNumber', part.partNumber],
-          ['LastModified', part.modifiedAt.toISOString()],
-          ['ETag', quoteEtag(part.etag)],
-          ['Size', part.size],
-          ...checksumElements(part.checksums),
-        ],
-      ]
-    }),
-    ['StorageClass', 'STANDARD'],
+  return xmlAnswer('ListPartsResult', {
+    Bucket: context.bucket,
+    Key: encode(context.key),
+    UploadId: uploadId,
+    PartNumberMarker: after,
+    NextPartNumberMarker: page.at(-1)?.partNumber ?? 0,
+    MaxParts: limit,
+    IsTruncated: limit > 0 && isTruncated,
+    Part: page.map(({ partNumber, modifiedAt, etag, size }) => ({
+      PartNumber: partNumber,
+      LastModified: modifiedAt.toISOString(),
+      ETag: quoteEtag(etag),
+      Size: size,
+    })),
+    StorageClass: 'STANDARD',
     ...planElements(plan),
-  ])
+  })
 }
 
 function readMarker(query: ReadonlyMap<string, string>): number {
@@ -63,31 +57,38 @@ export async function listMultipartUploads(context: OperationContext): Promise<A
   const entries = await findEntries(context, request, limit)
   const page = entries.slice(0, limit)
   const last = page.at(-1)
-  return xmlAnswer('ListMultipartUploadsResult', [
-    ['Bucket', context.bucket],
-    ['KeyMarker', encode(request.keyMarker)],
-    ['UploadIdMarker', request.idMarker],
-    ['NextKeyMarker', encode(last?.name ?? '')],
-    ['NextUploadIdMarker', last?.upload?.uploadId ?? ''],
-    ['Prefix', encode(request.prefix)],
-    ...optional('Delimiter', request.delimiter, encode),
-    ...optional('EncodingType', query.get('encoding-type')),
-    ['MaxUploads', limit],
-    ['IsTruncated', limit > 0 && entries.length > page.length],
-    ...page.flatMap(({ upload }) => (upload === undefined ? [] : [uploadElement(upload, encode)])),
-    ...page.flatMap(({ upload, name }): XmlElement[] => {
-      return upload === undefined ? [['CommonPrefixes', [['Prefix', encode(name)]]]] : []
-    }),
-  ])
+  const prefixes = page.filter(({ upload }) => upload === undefined)
+  return xmlAnswer('ListMultipartUploadsResult', {
+    Bucket: context.bucket,
+    KeyMarker: encode(request.keyMarker),
+    UploadIdMarker: request.idMarker,
+    NextKeyMarker: encode(last?.name ?? ''),
+    NextUploadIdMarker: last?.upload?.uploadId ?? '',
+    Prefix: encode(request.prefix),
+    Delimiter: request.delimiter ? encode(request.delimiter) : undefined,
+    EncodingType: query.get('encoding-type') || undefined,
+    MaxUploads: limit,
+    IsTruncated: limit > 0 && entries.length > page.length,
+    Upload: page.map(({ upload }) => upload && uploadElements(upload, encode)),
+    CommonPrefixes: prefixes.map(({ name }) => ({ Prefix: encode(name) })),
+  })
 }
 
 /** The number of uploads that are looked up at a time: a page, and one more, which shows that there is a next page. */
 const batchSize = 1001
 
-type EntriesRequest = CommonPrefixRequest & { keyMarker: string; idMarker: string }
+interface EntriesRequest {
+  prefix: string
+  delimiter: string
+  keyMarker: string
+  idMarker: string
+}
 
 /** An entry of the listing: an upload, or the common prefix of several uploads' keys if `upload` is undefined. */
-type UploadsEntry = { name: string; upload: PendingUpload | undefined }
+interface UploadsEntry {
+  name: string
+  upload: PendingUpload | undefined
+}
 
 /** Lists the entries that follow the markers, in order. Stops when there are more than `limit`. */
 async function findEntries(
@@ -110,25 +111,18 @@ async function findEntries(
   }
 }
 
-function planElements(plan: ChecksumPlan | undefined): XmlElement[] {
-  if (plan === undefined) return []
-  return [
-    ['ChecksumAlgorithm', plan.algorithm.toUpperCase()],
-    ['ChecksumType', plan.type],
-  ]
+function planElements(plan: ChecksumPlan | undefined): XmlElements {
+  return { ChecksumAlgorithm: plan?.algorithm.toUpperCase(), ChecksumType: plan?.type }
 }
 
-function uploadElement(upload: PendingUpload, encode: (key: string) => string): XmlElement {
-  return [
-    'Upload',
-    [
-      ['Key', encode(upload.key)],
-      ['UploadId', upload.uploadId],
-      ['Initiator', owner],
-      ['Owner', owner],
-      ['StorageClass', 'STANDARD'],
-      ['Initiated', upload.startedAt.toISOString()],
-      ...planElements(upload.plan),
-    ],
-  ]
+function uploadElements(upload: PendingUpload, encode: (key: string) => string): XmlElements {
+  return {
+    Key: encode(upload.key),
+    UploadId: upload.uploadId,
+    Initiator: owner,
+    Owner: owner,
+    StorageClass: 'STANDARD',
+    Initiated: upload.startedAt.toISOString(),
+    ...planElements(upload.plan),
+  }
 }

@@ -1,34 +1,25 @@
 import type { Checksums, NamedPart, Upload } from '../backend.ts'
 import { checksumAlgorithms, isChecksum } from '../body/checksums.ts'
+import { readObjectClaims, readPlan } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
-import { parseEtag, readWriteCondition } from '../protocol/conditions.ts'
+import { parseEtag, quoteEtag } from '../protocol/etags.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
-import { checksumHeaders, objectChecksumElements, quoteEtag, readMetadata } from '../protocol/object-headers.ts'
-import { malformed, type XmlForm, type XmlTexts } from '../protocol/xml-reader.ts'
-import { readObjectClaims, readPlan } from './checksum-headers.ts'
+import { checksumHeaders, readMetadata } from '../protocol/object-headers.ts'
+import { malformed, readXmlBody, type XmlTexts } from '../protocol/xml.ts'
 import type { OperationContext } from './context.ts'
-import { readXmlBody } from './xml-body.ts'
 
 const maxPartNumber = 10_000
 /** An ETag of S3 has 32 digits. Other storages may have longer ETags. */
 const maxEtagLength = 128
 
 /** Begins a multipart upload. */
-export async function createMultipartUpload(context: OperationContext): Promise<Answer> {
-  const metadata = readMetadata(context.headers)
-  const plan = readPlan(context.headers)
-  const uploadId = await context.backend.multipart.create(context, metadata, plan)
+export async function createMultipartUpload({ backend, bucket, key, headers }: OperationContext): Promise<Answer> {
+  const metadata = readMetadata(headers)
+  const plan = readPlan(headers)
+  const uploadId = await backend.multipart.create({ bucket, key }, metadata, plan)
   const planned = plan && { 'x-amz-checksum-algorithm': plan.algorithm.toUpperCase(), 'x-amz-checksum-type': plan.type }
-  return xmlAnswer(
-    'InitiateMultipartUploadResult',
-    [
-      ['Bucket', context.bucket],
-      ['Key', context.key],
-      ['UploadId', uploadId],
-    ],
-    planned,
-  )
+  return xmlAnswer('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId }, planned)
 }
 
 /** Stores one part. */
@@ -38,27 +29,25 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
   if (partNumber < 1 || partNumber > maxPartNumber) {
     throw new S3Error('InvalidArgument', `Part number must be an integer between 1 and ${maxPartNumber}, inclusive`)
   }
-  const part = await context.backend.multipart.putPart(context, uploadIdOf(context), partNumber, context.openBody())
-  return emptyAnswer(200, { etag: quoteEtag(part.etag), ...checksumHeaders(part.checksums) })
+  const body = context.openBody()
+  const etag = await context.backend.multipart.putPart(context, uploadIdOf(context), partNumber, body)
+  return emptyAnswer(200, { etag: quoteEtag(etag), ...checksumHeaders(body.digests().checksums) })
 }
 
 /** Makes an object of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
-  const condition = readWriteCondition(context.headers)
-  const claims = readObjectClaims(context.headers)
-  const body = context.openBody(withoutChecksums(context.headers))
-  const readParts = () => readNamedParts(body)
-  const stored = await context.backend.multipart.complete(context, uploadIdOf(context), readParts, {
-    condition,
-    claims,
+  const { backend, bucket, key, headers } = context
+  const claims = readObjectClaims(headers)
+  const body = context.openBody(withoutChecksums(headers))
+  const readParts = () => readNamedParts(body, backend.multipart.maxParts)
+  const etag = await backend.multipart.complete(context, uploadIdOf(context), readParts, claims)
+  const location = `/${bucket}/${key}`
+  return xmlAnswer('CompleteMultipartUploadResult', {
+    Location: location,
+    Bucket: bucket,
+    Key: key,
+    ETag: quoteEtag(etag),
   })
-  return xmlAnswer('CompleteMultipartUploadResult', [
-    ['Location', `/${context.bucket}/${context.key}`],
-    ['Bucket', context.bucket],
-    ['Key', context.key],
-    ['ETag', quoteEtag(stored.etag)],
-    ...objectChecksumElements(stored),
-  ])
 }
 
 /** Removes a multipart upload and its parts. */
@@ -71,26 +60,20 @@ function uploadIdOf({ query }: OperationContext): string {
   return query.get('uploadId') ?? ''
 }
 
-const partChecksumElements = checksumAlgorithms.map(
-  (algorithm) => [algorithm, `Checksum${algorithm.toUpperCase()}`] as const,
-)
+const checksumElement = (algorithm: string) => `Checksum${algorithm.toUpperCase()}`
 
-const partsForm: XmlForm<NamedPart> = {
-  root: 'CompleteMultipartUpload',
-  texts: [],
-  items: {
-    name: 'Part',
-    texts: ['PartNumber', 'ETag', ...partChecksumElements.map(([, element]) => element)],
-    max: maxPartNumber,
-    read: readPart,
-  },
-  // A part takes about 170 bytes: its number, its ETag and its longest checksum, in their elements.
-  maxBytes: maxPartNumber * 256,
-}
-
-async function readNamedParts(body: Upload): Promise<NamedPart[]> {
-  const { items: parts } = await readXmlBody(body, partsForm)
-  if (parts.length === 0) throw malformed()
+async function readNamedParts(body: Upload, maxParts: number): Promise<NamedPart[]> {
+  const { items } = await readXmlBody(body, {
+    root: 'CompleteMultipartUpload',
+    texts: [],
+    item: 'Part',
+    itemTexts: ['PartNumber', 'ETag', ...checksumAlgorithms.map(checksumElement)],
+    maxItems: maxParts,
+    // A part takes about 170 bytes: its number, its ETag and its longest checksum, in their elements.
+    maxBytes: maxParts * 256,
+  })
+  if (items.length === 0) throw malformed()
+  const parts = items.map(readPart)
   for (const [index, part] of parts.entries()) {
     if (part.partNumber <= (parts[index - 1]?.partNumber ?? 0)) {
       throw new S3Error('InvalidPartOrder', 'The list of parts was not in ascending order.')
@@ -104,8 +87,8 @@ function readPart(texts: XmlTexts): NamedPart {
   const etag = texts.get('ETag')
   if (!/^\d{1,5}$/.test(number) || etag === undefined || etag.length > maxEtagLength) throw malformed()
   const checksums: Checksums = {}
-  for (const [algorithm, element] of partChecksumElements) {
-    const value = texts.get(element)?.trim()
+  for (const algorithm of checksumAlgorithms) {
+    const value = texts.get(checksumElement(algorithm))?.trim()
     if (value === undefined) continue
     if (!isChecksum(algorithm, value)) throw malformed()
     checksums[algorithm] = value

@@ -1,112 +1,166 @@
+import { checksumAlgorithms } from '../body/checksums.ts'
+import { S3Error } from '../errors.ts'
+import type { Answer } from '../protocol/answer.ts'
+import type { RequestHeaders } from '../protocol/headers.ts'
+import { overrideParameters } from '../protocol/object-headers.ts'
 import { signatureParameters } from '../signature/query-auth.ts'
-import { createBucket, getBucketLocation, headBucket, listBuckets } from './buckets.ts'
-import type { Operation, OperationName } from './context.ts'
+import { createBucket, getBucketLocation, headBucket } from './buckets.ts'
+import type { OperationContext } from './context.ts'
 import { copyObject } from './copy-object.ts'
 import { deleteObjects } from './delete-objects.ts'
-import { deleteObject, getObject, headObject } from './get-object.ts'
 import { listObjects, listObjectsV2 } from './list-objects.ts'
 import { listMultipartUploads, listParts } from './list-uploads.ts'
 import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, uploadPart } from './multipart.ts'
-import { putObject } from './put-object.ts'
+import { deleteObject, getObject, headObject, putObject } from './objects.ts'
 
-/**
- * The route to an operation. A request must have the query parameters `required`, and may have those in `optional`.
- *
- * `isCopy` is true if a request for the operation has x-amz-copy-source.
- */
-type Route = {
-  name: OperationName
-  run: Operation
-  method: string
-  level: 'service' | 'bucket' | 'object'
-  required: string[]
-  optional: string[]
-  isCopy: boolean
-}
-
+/** Headers with checksums of the body, for operations that read a body. */
+const bodyHeaders = [...checksumAlgorithms.map((algorithm) => `x-amz-checksum-${algorithm}`), 'x-amz-trailer']
+const readHeaders = ['if-match', 'x-amz-checksum-mode']
 const listingParameters = ['prefix', 'delimiter', 'encoding-type', 'max-keys']
-const overrideParameters = [
-  'response-cache-control',
-  'response-content-disposition',
-  'response-content-encoding',
-  'response-content-language',
-  'response-content-type',
-  'response-expires',
-]
+const uploadsParameters = ['prefix', 'delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'upload-id-marker']
 
-const routes: Route[] = [
-  route('ListBuckets', listBuckets, 'GET', 'service'),
-  route('HeadBucket', headBucket, 'HEAD', 'bucket'),
-  route('CreateBucket', createBucket, 'PUT', 'bucket'),
-  route('GetBucketLocation', getBucketLocation, 'GET', 'bucket', ['location']),
-  route(
-    'ListMultipartUploads',
-    listMultipartUploads,
-    'GET',
-    'bucket',
-    ['uploads'],
-    ['prefix', 'delimiter', 'encoding-type', 'key-marker', 'max-uploads', 'upload-id-marker'],
-  ),
-  route(
-    'ListObjectsV2',
-    listObjectsV2,
-    'GET',
-    'bucket',
-    ['list-type'],
-    [...listingParameters, 'continuation-token', 'fetch-owner', 'start-after'],
-  ),
-  route('ListObjects', listObjects, 'GET', 'bucket', [], [...listingParameters, 'marker']),
-  route('DeleteObjects', deleteObjects, 'POST', 'bucket', ['delete']),
-  route('ListParts', listParts, 'GET', 'object', ['uploadId'], ['encoding-type', 'max-parts', 'part-number-marker']),
-  route('GetObject', getObject, 'GET', 'object', [], overrideParameters),
-  route('HeadObject', headObject, 'HEAD', 'object', [], overrideParameters),
-  route('UploadPart', uploadPart, 'PUT', 'object', ['partNumber', 'uploadId']),
-  { ...route('CopyObject', copyObject, 'PUT', 'object'), isCopy: true },
-  route('PutObject', putObject, 'PUT', 'object'),
-  route('AbortMultipartUpload', abortMultipartUpload, 'DELETE', 'object', ['uploadId']),
-  route('DeleteObject', deleteObject, 'DELETE', 'object'),
-  route('CreateMultipartUpload', createMultipartUpload, 'POST', 'object', ['uploads']),
-  route('CompleteMultipartUpload', completeMultipartUpload, 'POST', 'object', ['uploadId']),
-]
+/**
+ * The operations, by their names in S3. A request must have the query parameters `required`, and may have those in
+ * `optional`. `headers` are the control headers that the operation obeys, including all its conditions.
+ *
+ * `namesOthers` is true if a request names further objects than the one in its path. A request has x-amz-copy-source if
+ * and only if `headers` includes it.
+ */
+const routes = {
+  HeadBucket: { run: headBucket, on: 'HEAD bucket' },
+  CreateBucket: { run: createBucket, on: 'PUT bucket' },
+  GetBucketLocation: { run: getBucketLocation, on: 'GET bucket', required: ['location'] },
+  ListMultipartUploads: {
+    run: listMultipartUploads,
+    on: 'GET bucket',
+    required: ['uploads'],
+    optional: uploadsParameters,
+  },
+  ListObjectsV2: {
+    run: listObjectsV2,
+    on: 'GET bucket',
+    required: ['list-type'],
+    optional: [...listingParameters, 'continuation-token', 'fetch-owner', 'start-after'],
+  },
+  ListObjects: { run: listObjects, on: 'GET bucket', optional: [...listingParameters, 'marker'] },
+  DeleteObjects: {
+    run: deleteObjects,
+    on: 'POST bucket',
+    required: ['delete'],
+    headers: bodyHeaders,
+    namesOthers: true,
+  },
+  ListParts: {
+    run: listParts,
+    on: 'GET object',
+    required: ['uploadId'],
+    optional: ['encoding-type', 'max-parts', 'part-number-marker'],
+  },
+  GetObject: { run: getObject, on: 'GET object', optional: overrideParameters, headers: readHeaders },
+  HeadObject: { run: headObject, on: 'HEAD object', optional: overrideParameters, headers: readHeaders },
+  UploadPart: { run: uploadPart, on: 'PUT object', required: ['partNumber', 'uploadId'], headers: bodyHeaders },
+  CopyObject: {
+    run: copyObject,
+    on: 'PUT object',
+    headers: ['x-amz-copy-source', 'x-amz-copy-source-if-match', 'x-amz-metadata-directive'],
+    namesOthers: true,
+  },
+  PutObject: { run: putObject, on: 'PUT object', headers: bodyHeaders },
+  AbortMultipartUpload: { run: abortMultipartUpload, on: 'DELETE object', required: ['uploadId'] },
+  DeleteObject: { run: deleteObject, on: 'DELETE object' },
+  CreateMultipartUpload: {
+    run: createMultipartUpload,
+    on: 'POST object',
+    required: ['uploads'],
+    headers: ['x-amz-checksum-algorithm', 'x-amz-checksum-type'],
+  },
+  CompleteMultipartUpload: {
+    run: completeMultipartUpload,
+    on: 'POST object',
+    required: ['uploadId'],
+    headers: [...bodyHeaders, 'x-amz-checksum-type', 'x-amz-mp-object-size'],
+  },
+} as const satisfies Record<string, Omit<Route, 'name'>>
 
-/** The properties of a request that determine its route. */
-export type RoutedRequest = {
-  method: string
-  bucket: string
-  key: string
-  query: ReadonlyMap<string, string>
-  isCopy: boolean
+/** The name of an operation that this endpoint implements, as in S3. */
+export type OperationName = keyof typeof routes
+
+/** The route to an operation. `run` throws S3Error to refuse a request. */
+export interface Route {
+  name: OperationName
+  run: (context: OperationContext) => Promise<Answer>
+  /** The method, and what the path names. */
+  on: `${string} ${'bucket' | 'object'}`
+  required?: readonly string[]
+  optional?: readonly string[]
+  headers?: readonly string[]
+  namesOthers?: boolean
 }
 
 /**
- * Finds the operation of a request. Returns undefined if the table has no such operation.
+ * Finds the operation of a request. Returns undefined if there is none.
  *
  * A request with an unknown query parameter is another operation: `PUT /b/k?tagging` is not a PutObject.
  */
-export function findRoute(request: RoutedRequest): { name: OperationName; run: Operation } | undefined {
-  const level = request.key !== '' ? 'object' : request.bucket !== '' ? 'bucket' : 'service'
-  const names = [...request.query.keys()].filter((name) => {
+export function findRoute(
+  method: string,
+  { bucket, key, query }: Pick<OperationContext, 'bucket' | 'key' | 'query'>,
+  headers: RequestHeaders,
+): Route | undefined {
+  if (bucket === '' || (query.get('list-type') ?? '2') !== '2') return undefined
+  const on = `${method} ${key === '' ? 'bucket' : 'object'}`
+  const names = [...query.keys()].filter((name) => {
     return !signatureParameters.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
   })
-  const found = routes.find((candidate) => {
+  const candidates: Route[] = Object.entries(routes).map(([name, route]) => ({ name: name as OperationName, ...route }))
+  return candidates.find((route) => {
+    const { required = [], optional = [], headers: obeyed = [] } = route
     return (
-      candidate.method === request.method &&
-      candidate.level === level &&
-      candidate.isCopy === request.isCopy &&
-      candidate.required.every((name) => names.includes(name)) &&
-      names.every((name) => candidate.required.includes(name) || candidate.optional.includes(name))
+      route.on === on &&
+      obeyed.includes('x-amz-copy-source') === headers.has('x-amz-copy-source') &&
+      required.every((name) => names.includes(name)) &&
+      names.every((name) => required.includes(name) || optional.includes(name))
     )
   })
-  return (request.query.get('list-type') ?? '2') === '2' ? found : undefined
 }
 
-function route(
-  name: OperationName,
-  run: Operation,
-  method: string,
-  level: Route['level'],
-  required: string[] = [],
-  optional: string[] = [],
-): Route {
-  return { name, run, method, level, required, optional, isCopy: false }
+/** Headers that affect a request: the headers of the S3 protocol, and all conditions, whatever their prefix. */
+const controlHeader = /^x-amz-(?!meta-)|(?:^|-)if-/
+
+/**
+ * Headers that every operation accepts. They describe the request and its body, or their accepted values change
+ * nothing.
+ */
+const generalHeaders = new Set([
+  'x-amz-acl',
+  'x-amz-content-sha256',
+  'x-amz-date',
+  'x-amz-decoded-content-length',
+  'x-amz-sdk-checksum-algorithm',
+  'x-amz-storage-class',
+  'x-amz-user-agent',
+])
+
+/** Access lists that are accepted. They change nothing, because only the bucket's owner ever has access. */
+const privateAcls = new Set(['private', 'bucket-owner-read', 'bucket-owner-full-control'])
+
+/**
+ * Refuses headers that the operation does not obey, such as a condition or encryption. Ignoring them would mislead the
+ * sender.
+ *
+ * Throws NotImplemented, AccessControlListNotSupported or InvalidStorageClass.
+ */
+export function checkKnownHeaders({ headers: obeyed = [] }: Route, headers: RequestHeaders): void {
+  for (const name of headers.keys()) {
+    if (!controlHeader.test(name) || generalHeaders.has(name) || obeyed.includes(name)) continue
+    throw new S3Error('NotImplemented', 'A header you provided implies functionality that is not implemented.', {
+      fields: { Header: name },
+    })
+  }
+  if (!privateAcls.has(headers.get('x-amz-acl') ?? 'private')) {
+    throw new S3Error('AccessControlListNotSupported', 'The bucket does not allow ACLs')
+  }
+  if ((headers.get('x-amz-storage-class') ?? 'STANDARD') !== 'STANDARD') {
+    throw new S3Error('InvalidStorageClass', 'The storage class you specified is not valid.')
+  }
 }

@@ -14,9 +14,6 @@ const singleHeaders = new Set([
   'content-type',
   'date',
   'host',
-  'if-modified-since',
-  'if-range',
-  'if-unmodified-since',
   'range',
   'transfer-encoding',
 ])

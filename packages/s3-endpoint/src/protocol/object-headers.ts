@@ -1,30 +1,20 @@
 import type { Checksums, ObjectInfo, ObjectMetadata } from '../backend.ts'
 import { S3Error } from '../errors.ts'
+import { quoteEtag } from './etags.ts'
 import { checkHeaderValue, type RequestHeaders } from './headers.ts'
-import type { XmlElement } from './xml-writer.ts'
 
-const storedHeaders = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']
 const userMetadataPrefix = 'x-amz-meta-'
 const maxUserMetadataBytes = 2048
 /** The type that S3 gives an upload without a content type. */
 const defaultContentType = 'binary/octet-stream'
+/** The headers of an answer to a GET that a query parameter `response-…` replaces. */
+const overrides = ['content-disposition', 'content-type']
+
 /** The query parameters of a GET that replace headers of the answer. */
-const overrides: readonly [parameter: string, header: string][] = [
-  ['response-cache-control', 'cache-control'],
-  ['response-content-disposition', 'content-disposition'],
-  ['response-content-encoding', 'content-encoding'],
-  ['response-content-language', 'content-language'],
-  ['response-content-type', 'content-type'],
-  ['response-expires', 'expires'],
-]
+export const overrideParameters = overrides.map((header) => `response-${header}`)
 
 /** Reads an object's metadata from an upload's headers. Throws MetadataTooLarge if the user metadata exceeds 2 KiB. */
 export function readMetadata(headers: RequestHeaders): ObjectMetadata {
-  const stored: Record<string, string> = {}
-  for (const name of storedHeaders) {
-    const value = name === 'content-encoding' ? storedEncoding(headers) : headers.get(name)
-    if (value !== undefined && value !== '') stored[name] = value
-  }
   const user: Record<string, string> = {}
   let userBytes = 0
   for (const [name, value] of headers) {
@@ -35,7 +25,7 @@ export function readMetadata(headers: RequestHeaders): ObjectMetadata {
   if (userBytes > maxUserMetadataBytes) {
     throw new S3Error('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size.')
   }
-  return { contentType: headers.get('content-type') || defaultContentType, headers: stored, user }
+  return { contentType: headers.get('content-type') || defaultContentType, user }
 }
 
 /** Makes the headers of an answer that shows an object, with the overrides of the query. */
@@ -45,50 +35,18 @@ export function objectHeaders(info: ObjectInfo, query: ReadonlyMap<string, strin
     etag: quoteEtag(info.etag),
     'last-modified': info.modifiedAt.toUTCString(),
     'content-type': info.metadata.contentType,
-    ...info.metadata.headers,
   }
   for (const [name, value] of Object.entries(info.metadata.user)) headers[userMetadataPrefix + name] = value
-  for (const [parameter, header] of overrides) {
-    const value = query.get(parameter)
+  for (const header of overrides) {
+    const value = query.get(`response-${header}`)
     if (value === undefined) continue
-    checkHeaderValue(parameter, value)
+    checkHeaderValue(`response-${header}`, value)
     headers[header] = value
   }
   return headers
 }
 
-/** Makes headers of a part's checksums. */
+/** Makes headers of the checksums of an upload's bytes. */
 export function checksumHeaders(checksums: Checksums): Record<string, string> {
   return Object.fromEntries(Object.entries(checksums).map(([name, value]) => [`x-amz-checksum-${name}`, value]))
-}
-
-/** Makes headers of an object's checksums and their type. */
-export function objectChecksumHeaders({ checksums, checksumType }: ObjectInfo): Record<string, string> {
-  if (Object.keys(checksums).length === 0) return {}
-  return { ...checksumHeaders(checksums), 'x-amz-checksum-type': checksumType }
-}
-
-/** Makes XML elements of checksums. */
-export function checksumElements(checksums: Checksums): XmlElement[] {
-  return Object.entries(checksums).map(([name, value]) => [`Checksum${name.toUpperCase()}`, value])
-}
-
-/** Makes XML elements of an object's checksums and their type. */
-export function objectChecksumElements({ checksums, checksumType }: ObjectInfo): XmlElement[] {
-  const elements = checksumElements(checksums)
-  return elements.length === 0 ? [] : [...elements, ['ChecksumType', checksumType]]
-}
-
-/** Adds the quotes that an ETag has on the wire. */
-export function quoteEtag(etag: string): string {
-  return `"${etag}"`
-}
-
-/** Returns the encoding as it was sent, without the framing of the upload, which is not a property of the object. */
-function storedEncoding(headers: RequestHeaders): string | undefined {
-  const encodings = headers.get('content-encoding')?.split(',') ?? []
-  return encodings
-    .filter((encoding) => encoding.trim() !== 'aws-chunked')
-    .join(',')
-    .trim()
 }

@@ -1,5 +1,8 @@
 /** A range of an object's bytes. Both ends are inclusive and counted from 0. */
-export type ByteRange = { start: number; end: number }
+export interface ByteRange {
+  start: number
+  end: number
+}
 
 /**
  * Reads a Range header for an object of `size` bytes.

@@ -1,12 +1,16 @@
 import { S3Error } from '../errors.ts'
-import { checkBucketName } from './bucket-names.ts'
 
 /**
  * The target of a request. Bucket and key are empty if the request names none.
  *
  * `rawPath` is the unchanged path, which the signature covers. `query` maps decoded names to decoded values.
  */
-export type RequestTarget = { rawPath: string; query: Map<string, string>; bucket: string; key: string }
+export interface RequestTarget {
+  rawPath: string
+  query: Map<string, string>
+  bucket: string
+  key: string
+}
 
 const maxKeyBytes = 1024
 
@@ -31,6 +35,12 @@ export function parseRequestTarget(url: string): RequestTarget {
   const key = decodePercent(rawKey)
   if (key !== '') checkKey(key)
   return { rawPath, query, bucket: checkBucketName(decodePercent(rawBucket)), key }
+}
+
+/** Checks the name of a bucket. Returns the name. Throws InvalidBucketName if no bucket can have it. */
+export function checkBucketName(name: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9]$/.test(name)) return name
+  throw new S3Error('InvalidBucketName', 'The specified bucket is not valid.', { fields: { BucketName: name } })
 }
 
 /** Checks an object's key. Throws KeyTooLongError above 1,024 bytes, and InvalidArgument if it is empty or has NUL. */

@@ -1,16 +1,18 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import { canonicalRequest } from './canonical-request.ts'
-import type { SignatureClaim } from './claim.ts'
 import { readHeaderClaim, unsupportedMechanism } from './header-auth.ts'
 import { readQueryClaim } from './query-auth.ts'
-import { checkSignature, createSigner, type Signer, signRequest } from './signing-key.ts'
+import { checkSignature, createSigner, type SignatureClaim, type Signer, signRequest } from './signing-key.ts'
 
 /** The largest difference between the sender's clock and this one, as in S3. */
 const maxSkewMs = 15 * 60 * 1000
 
 /** The secret of an access key, and the identity of its owner, which the authorisation hook gets. */
-export type Credentials<Identity> = { secretAccessKey: string; identity: Identity }
+interface Credentials<Identity> {
+  secretAccessKey: string
+  identity: Identity
+}
 
 /**
  * Looks up an access key by its ID, an untrusted text of at most 128 characters. Returns undefined if there is no such
@@ -19,7 +21,7 @@ export type Credentials<Identity> = { secretAccessKey: string; identity: Identit
 export type FindCredentials<Identity> = (accessKeyId: string) => Promise<Credentials<Identity> | undefined>
 
 /** The parts of a request that its signature covers. */
-export type SignedRequest = {
+export interface SignedRequest {
   method: string
   rawPath: string
   query: ReadonlyMap<string, string>
@@ -27,13 +29,11 @@ export type SignedRequest = {
 }
 
 /** The result of verifying a signature: the sender, and the data for verifying the body. */
-export type Authenticated<Identity> = {
+export interface Authenticated<Identity> {
   identity: Identity
   signer: Signer
   signature: string
   payloadHash: string
-  /** Whether the signature was in the query. */
-  preSigned: boolean
 }
 
 /**
@@ -58,13 +58,7 @@ export async function authenticate<Identity>(
   const signer = createSigner(credentials.secretAccessKey, claim.scope, claim.timestamp)
   const { signedHeaders, payloadHash, signature } = claim
   checkSignature(signRequest(signer, canonicalRequest({ ...request, signedHeaders, payloadHash })), signature)
-  return {
-    identity: credentials.identity,
-    signer,
-    signature,
-    payloadHash,
-    preSigned: claim.validForS !== undefined,
-  }
+  return { identity: credentials.identity, signer, signature, payloadHash }
 }
 
 function readClaim({ headers, query }: SignedRequest): SignatureClaim {

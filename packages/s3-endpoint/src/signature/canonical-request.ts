@@ -3,7 +3,7 @@ import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 
 /** The parts of a request that Signature V4 covers. */
-export type SignedParts = {
+export interface SignedParts {
   method: string
   /** The unchanged path of the request line. */
   rawPath: string

@@ -1,7 +1,12 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
-import type { SignatureClaim } from './claim.ts'
-import { parseCredential, parseSignedHeaders, parseTimestamp, signatureAlgorithm } from './signing-key.ts'
+import {
+  parseCredential,
+  parseSignedHeaders,
+  parseTimestamp,
+  type SignatureClaim,
+  signatureAlgorithm,
+} from './signing-key.ts'
 
 /**
  * Reads a Signature V4 claim from the Authorization header.

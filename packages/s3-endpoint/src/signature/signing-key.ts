@@ -6,14 +6,39 @@ import { sha256Hex } from './canonical-request.ts'
 export const signatureAlgorithm = 'AWS4-HMAC-SHA256'
 
 /** The scope of a signature: the access key, the day and the region. */
-export type CredentialScope = { accessKeyId: string; date: string; region: string }
+export interface CredentialScope {
+  accessKeyId: string
+  date: string
+  region: string
+}
+
+/** The claims of a request about its signature, from its headers or its query. They are not yet verified. */
+export interface SignatureClaim {
+  scope: CredentialScope
+  /** `YYYYMMDDTHHMMSSZ`. */
+  timestamp: string
+  /** Milliseconds since 1970. */
+  signedAt: number
+  /** How long a pre-signed address is valid after `signedAt`; undefined for a signature in the headers. */
+  validForS: number | undefined
+  /** Names in lower case, sorted. */
+  signedHeaders: string[]
+  /** 64 hex digits. */
+  signature: string
+  /** The body's SHA-256 in hex, or a name such as `UNSIGNED-PAYLOAD` for another form of body. */
+  payloadHash: string
+}
 
 /**
  * A key for signing under one scope and time. `timestamp` is `YYYYMMDDTHHMMSSZ`.
  *
  * The key is derived from the secret and must never be logged.
  */
-export type Signer = { timestamp: string; scope: CredentialScope; key: Buffer }
+export interface Signer {
+  timestamp: string
+  scope: CredentialScope
+  key: Buffer
+}
 
 /** Derives the signing key of a scope from the secret access key. */
 export function createSigner(secretAccessKey: string, scope: CredentialScope, timestamp: string): Signer {

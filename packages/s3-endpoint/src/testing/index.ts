@@ -1,3 +1,3 @@
 export { runProgram, testWith } from './command.ts'
-export { conditionalHeaders } from './model.ts'
-export { answerOf, begin, type RawAnswer, type RawRequest, send } from './raw-request.ts'
+export { conditionalHeaders, headersOfOperation } from './model.ts'
+export { answerOf, begin, type RawAnswer, type RawRequest, send, testCredentials, testRegion } from './raw-request.ts'

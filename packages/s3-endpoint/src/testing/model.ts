@@ -1,8 +1,5 @@
 import * as model from '@aws-sdk/client-s3'
 
-/** The elements with which DeleteObjects names an object. All other elements are preconditions. */
-const namingElements = new Set(['Key', 'VersionId'])
-
 /**
  * Returns the conditional headers of all operations in the installed SDK's model of S3, in lower case and sorted.
  *
@@ -11,12 +8,6 @@ const namingElements = new Set(['Key', 'VersionId'])
 export function conditionalHeaders(): string[] {
   const names = Object.values(model).flatMap((schema) => (isStructure(schema) ? headersOf(schema) : []))
   return [...new Set(names)].filter((name) => /(?:^|-)if-/.test(name)).sort()
-}
-
-/** Returns the preconditions of an object in DeleteObjects, in the installed SDK's model of S3. */
-export function conditionalElements(): string[] {
-  const [, , , , members] = model.ObjectIdentifier$
-  return members.filter((name) => !namingElements.has(name))
 }
 
 /**

@@ -2,10 +2,13 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { text } from 'node:stream/consumers'
 import { canonicalRequest, sha256Hex } from '../signature/canonical-request.ts'
 import { createSigner, signRequest } from '../signature/signing-key.ts'
-import { testCredentials, testRegion } from './running-endpoint.ts'
+
+/** The access key and the region of requests that name none. */
+export const testCredentials = { accessKeyId: 'AKIDTEST', secretAccessKey: 'test-secret/+key' }
+export const testRegion = 'us-east-1'
 
 /** A request without an SDK. Every part of it can be wrong. */
-export type RawRequest = {
+export interface RawRequest {
   method?: string
   /** The path with the query, as in the request line. */
   path: string
@@ -22,7 +25,12 @@ export type RawRequest = {
 }
 
 /** An answer. `code` is the code in the document of an error. */
-export type RawAnswer = { status: number; headers: IncomingMessage['headers']; text: string; code: string | undefined }
+export interface RawAnswer {
+  status: number
+  headers: IncomingMessage['headers']
+  text: string
+  code: string | undefined
+}
 
 /** Signs and sends a request. Returns the answer, even if it is an error. */
 export async function send(url: string, options: RawRequest): Promise<RawAnswer> {

@@ -2,7 +2,6 @@ import { pathOf } from '@sluice/bucket-uploads'
 import { readSettings } from '@sluice/config'
 import { deletionSettings, requestDeletion, runDeletions } from '@sluice/deletions'
 import { registerUsers } from '@sluice/profiles'
-import { openRelay } from '@sluice/storage'
 import { pino } from 'pino'
 import { schedule } from '../../deletions/deletion-fixture.ts'
 import { storedProfiles } from '../../environment/database.ts'
@@ -33,17 +32,12 @@ export async function sendDeleteAndRegister(
   await register()
 }
 
-async function deleteUser({ db, storage, storageSettings }: Deployment, appId: number, userId: string): Promise<void> {
-  const relay = openRelay(storageSettings)
+async function deleteUser({ db, storage }: Deployment, appId: number, userId: string): Promise<void> {
   const settings = readSettings({}, deletionSettings)
-  try {
-    const request = { appId, userIds: [userId], tokenLastFour: 'last' }
-    await requestDeletion({ db, settings }, request, new Date(schedule.accepted))
-    const context = { db, storage, relay, settings, log: pino({ level: 'silent' }) }
-    await runDeletions(context, new Date(schedule.completion))
-  } finally {
-    relay.close()
-  }
+  const request = { appId, userIds: [userId], tokenLastFour: 'last' }
+  await requestDeletion({ db, settings }, request, new Date(schedule.accepted))
+  const context = { db, storage, settings, log: pino({ level: 'silent' }) }
+  await runDeletions(context, new Date(schedule.completion))
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   withdrawNext,
 } from '@sluice/imports'
 import { joinedProfileUpdates } from '@sluice/profiles'
-import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import type { ActorSettings } from './actor.ts'
 
@@ -48,10 +48,10 @@ const connections = 3
 export async function openOperations({ databaseUrl, storage: storageEnvironment, environment }: ActorSettings) {
   const { db, close } = connect(databaseUrl, { connections })
   const at = readSettings(storageEnvironment, storageSettings)
-  const [storage, relay] = [openStorage(at), openRelay(at)]
+  const storage = openStorage(at)
   const names = [...deletionRequestSettings, ...deletionSettings, ...importSettings, ...receiveSettings]
   const settings = readSettings({ API_URL: 'http://api.test', ...environment }, names)
-  const context = { db, storage, relay, settings, log: pino({ level: 'silent' }) }
+  const context = { db, storage, settings, log: pino({ level: 'silent' }) }
   const api = buildApi({ ...context, apiUrl: settings.API_URL })
   await api.ready()
   const update = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
@@ -102,7 +102,6 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     async close() {
       await api.close()
       storage.close()
-      relay.close()
       await close()
     },
   }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, type Database, sql } from '@sluice/database'
-import { startS3Endpoint } from '@sluice/s3-endpoint'
+import { startS3Endpoint } from '@sluice/local-stack'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { modelSettings } from '../../faults/harness/expectation.ts'
 import { type MailServer, startMailServer } from '../../faults/harness/mail-server.ts'

@@ -8,9 +8,6 @@ import {
   parseRange,
   parseRequestTarget,
   readBodyClaims,
-  readDeleteCondition,
-  readSourceConditions,
-  readWriteCondition,
   sha256Hex,
   signRequest,
 } from '@sluice/s3-endpoint/testing/readers'
@@ -60,7 +57,6 @@ export const objectHeaders: Target = {
       '0-0',
       '\n',
     ],
-    ...['if-match: ', 'if-none-match: *', 'x-amz-copy-source-if-modified-since: ', 'x-amz-if-match-size: ', 'W/"'],
     ...['x-amz-trailer: x-amz-checksum-crc32', 'x-amz-checksum-sha256: ', 'x-amz-sdk-checksum-algorithm: '],
     ...['UNSIGNED-PAYLOAD', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD', 'constructor'],
   ],
@@ -76,9 +72,6 @@ export const objectHeaders: Target = {
     if ('refusal' in headers) return
     const claims = await outcomeOf(() => readBodyClaims(headers.value, payloadHash), s3Refusal)
     if ('value' in claims) assert(Number.isSafeInteger(claims.value.size) && claims.value.size >= 0)
-    for (const read of [readDeleteCondition, readWriteCondition, readSourceConditions]) {
-      await outcomeOf<unknown>(() => read(headers.value), s3Refusal)
-    }
     const size = random(1_000)
     const range = parseRange(headers.value.get('range'), size)
     if (typeof range === 'object') assert(0 <= range.start && range.start <= range.end && range.end < size)

@@ -6,7 +6,7 @@ import { importSettings } from '@sluice/imports'
 import { mailerSettings, openMailer } from '@sluice/mail'
 import { openQueues } from '@sluice/queue'
 import { openMetrics } from '@sluice/service'
-import { openRelay, openStorage, storageSettings } from '@sluice/storage'
+import { openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import { maintenanceTasks } from '../../../../../apps/worker/src/maintenance-tasks.ts'
 import { openWorkerMetrics } from '../../../../../apps/worker/src/metrics.ts'
@@ -42,7 +42,7 @@ export function runTasks(): void {
   const log = pino({ name: 'maintenance' }, process.stdout)
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const { db } = connect(settings.DATABASE_URL, { connections: 4, onError })
-  const context = { db, storage: openStorage(settings), relay: openRelay(settings), settings, log }
+  const context = { db, storage: openStorage(settings), settings, log }
   const host = {
     context: { ...context, shutdown: new AbortController().signal },
     queues: openQueues(sharedStore(settings), onError),

@@ -1,0 +1,27 @@
+import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { signedSeconds } from './credentials.ts'
+import type { Storage } from './storage.ts'
+
+/** Pre-signed addresses at the address of a client. */
+export function presignCalls(client: S3Client, Bucket: string): Pick<Storage, 'presignUpload' | 'presignDownload'> {
+  return {
+    async presignUpload(Key, { contentType, byteSize, checksum }, validForMs) {
+      const about = { Bucket, Key, ContentType: contentType, ContentLength: byteSize, ContentMD5: checksum }
+      // The presigner signs Content-Type only if it is listed.
+      const signableHeaders = new Set(['host', 'content-type', 'content-md5', 'content-length'])
+      const expiresIn = await signedSeconds(client, validForMs)
+      return await getSignedUrl(client, new PutObjectCommand(about), { expiresIn, signableHeaders })
+    },
+
+    async presignDownload(Key, fileName, validForMs, contentType = 'text/csv; charset=utf-8') {
+      const command = new GetObjectCommand({
+        Bucket,
+        Key,
+        ResponseContentDisposition: `attachment; filename="${fileName}"`,
+        ResponseContentType: contentType,
+      })
+      return await getSignedUrl(client, command, { expiresIn: await signedSeconds(client, validForMs) })
+    },
+  }
+}
