@@ -1,9 +1,10 @@
-import { limits } from '@sluice/contract'
+import { limits } from '@sluice/contract/limits'
+import { joinBytes } from './bytes.ts'
 import { findByte } from './find-byte.ts'
 import { pastEmptyValues } from './line-ends.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
-import { lf, quote } from './special-bytes.ts'
+import { comma, lf, quote } from './special-bytes.ts'
 
 /** Number of bytes that are kept of a record that exceeds the size limit. */
 const keptBytes = 1024
@@ -15,7 +16,7 @@ export interface RecordBlock {
   /** Absolute offset in the uncompressed stream (exclusive), bytes. */
   end: number
   /** The bytes of the section; only the first 1,024 bytes of a record that is too long. */
-  bytes: Buffer
+  bytes: Uint8Array
   /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
   recordEnds: Float64Array
   /**
@@ -28,7 +29,7 @@ export interface RecordBlock {
 /**
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
- * The quoting of a record is broken if any byte except a comma or a line break follows a closing quote. It is also
+ * The quoting of a record is broken if any byte except a separator or a line break follows a closing quote. It is also
  * broken if the file ends, or the record reaches its size limit, within quotes. Only the record's first physical line
  * is then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line,
  * not the rest of the file.
@@ -38,23 +39,28 @@ export interface RecordBlock {
  */
 export class RecordFramer {
   /** The bytes from the start of the incomplete record. */
-  #pending: Buffer = Buffer.alloc(0)
+  #pending: Uint8Array = joinBytes([])
   #pendingStart: number
-  #incoming: Buffer[] = []
+  #incoming: Uint8Array[] = []
   #incomingBytes = 0
   /** The pending bytes are part of one line: without a line break, no record can end. */
   #isOneLine = true
   #skipped: SkippedRecord | undefined
   readonly #maxRecordBytes: number
+  readonly #separator: number
 
-  /** Accepts the absolute offset of the first byte, which must begin a record. Tests use a lower limit for records. */
-  constructor(position = 0, maxRecordBytes: number = limits.recordBytes) {
+  /**
+   * Accepts the absolute offset of the first byte, which must begin a record, and the byte between two values. Tests use
+   * a lower limit for records.
+   */
+  constructor(position = 0, maxRecordBytes: number = limits.recordBytes, separator: number = comma) {
     this.#pendingStart = position
+    this.#separator = separator
     this.#maxRecordBytes = maxRecordBytes
   }
 
   /** Accepts the next bytes. Returns the blocks of complete records. */
-  push(chunk: Buffer): RecordBlock[] {
+  push(chunk: Uint8Array): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
     return this.#canWait(chunk) ? [] : this.#frame(false)
@@ -65,7 +71,7 @@ export class RecordFramer {
    * pending record is scanned again from its start only when at least as many new bytes have come as are pending. So
    * all passes together stay linear.
    */
-  #canWait(chunk: Buffer): boolean {
+  #canWait(chunk: Uint8Array): boolean {
     const bytes = this.#pending.length + this.#incomingBytes
     if (this.#isOneLine && bytes <= this.#maxRecordBytes && this.#skipped === undefined) return !chunk.includes(lf)
     return this.#incomingBytes < this.#pending.length
@@ -80,7 +86,7 @@ export class RecordFramer {
     const blocks = this.#framePending()
     const [first] = this.#incoming
     const isWhole = this.#pending.length === 0 && this.#incoming.length === 1 && first !== undefined
-    const data = isWhole ? first : Buffer.concat([this.#pending, ...this.#incoming])
+    const data = isWhole ? first : joinBytes([this.#pending, ...this.#incoming])
     this.#incoming = []
     this.#incomingBytes = 0
     return blocks.concat(this.#pass(data, final))
@@ -98,13 +104,14 @@ export class RecordFramer {
     if (chunk === undefined || !isNextLine || isFirst) return []
     const next = chunk.indexOf(lf) + 1
     if (next === 0) return []
-    const line = Buffer.concat([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
+    const line = joinBytes([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
     this.#incoming = [chunk.subarray(next)]
     return this.#pass(line, false)
   }
 
-  #pass(data: Buffer, final: boolean): RecordBlock[] {
-    const options = { base: this.#pendingStart, final, maxRecordBytes: this.#maxRecordBytes }
+  #pass(data: Uint8Array, final: boolean): RecordBlock[] {
+    const form = { maxRecordBytes: this.#maxRecordBytes, separator: this.#separator }
+    const options = { base: this.#pendingStart, final, ...form }
     const pass = new Pass(data, options, this.#skipped)
     const blocks = pass.run()
     this.#skipped = pass.skipped
@@ -118,7 +125,7 @@ export class RecordFramer {
 /** A record that is too long and whose line break has not arrived yet. */
 interface SkippedRecord {
   start: number
-  bytes: Buffer
+  bytes: Uint8Array
 }
 
 interface PassOptions {
@@ -127,6 +134,7 @@ interface PassOptions {
   /** No bytes follow the data. */
   final: boolean
   maxRecordBytes: number
+  separator: number
 }
 
 /**
@@ -148,10 +156,11 @@ class Pass {
   /** Start of the current record. */
   at = 0
   skipped: SkippedRecord | undefined
-  readonly #data: Buffer
+  readonly #data: Uint8Array
   readonly #base: number
   readonly #final: boolean
   readonly #maxRecordBytes: number
+  readonly #separator: number
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
   /** Number of records in the open block, which are in {@link ends} and {@link problems}. */
@@ -165,16 +174,23 @@ class Pass {
    * take the same path. It therefore continues where the earlier scan stopped. Otherwise a file of unmatched quotes
    * would take quadratic time.
    */
-  readonly #quotes = startScan(0)
+  readonly #quotes: Scan
   #quotesFrom = Number.POSITIVE_INFINITY
   /** The scan of a record's first line. */
-  readonly #firstLine = startScan(0)
+  readonly #firstLine: Scan
 
-  constructor(data: Buffer, { base, final, maxRecordBytes }: PassOptions, skipped: SkippedRecord | undefined) {
+  constructor(
+    data: Uint8Array,
+    { base, final, maxRecordBytes, separator }: PassOptions,
+    skipped: SkippedRecord | undefined,
+  ) {
     this.#data = data
     this.#base = base
     this.#final = final
     this.#maxRecordBytes = maxRecordBytes
+    this.#separator = separator
+    this.#quotes = startScan(0, separator)
+    this.#firstLine = startScan(0, separator)
     this.skipped = skipped
   }
 
@@ -230,7 +246,7 @@ class Pass {
    */
   #skip(from: number): boolean {
     this.#closeBlock()
-    const bytes = Buffer.from(this.#data.subarray(this.at, this.at + keptBytes))
+    const bytes = joinBytes([this.#data.subarray(this.at, this.at + keptBytes)])
     return this.#finishSkipping({ start: this.#base + this.at, bytes }, from)
   }
 
@@ -289,7 +305,7 @@ class Pass {
   }
 
   #isBlank(next: number): boolean {
-    const past = pastEmptyValues(this.#data, this.at)
+    const past = pastEmptyValues(this.#data, this.at, this.#separator)
     return past === next || (past === next - 1 && this.#data[past] === lf)
   }
 }
