@@ -36,6 +36,7 @@ export {
 } from './profile-keys.ts'
 export { type ProfileUpdateRequest, parseProfileUpdate } from './profile-update.ts'
 export { parseUserRegistration } from './users.ts'
+export { isUuid, parseFileToken } from './uuid.ts'
 export { type ValueType, valueTypes } from './value-type.ts'
 export { type WebhookBody, type WebhookEvent, webhookEvents, webhookTest } from './webhook.ts'
 export type {

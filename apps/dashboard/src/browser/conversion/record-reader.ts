@@ -91,24 +91,33 @@ export class RecordReader {
     const { bytes, count, start, end } = this.#splitter.split(records, row)
     const firstCell = this.#hasHeader ? 0 : 1
     this.#hasHeader = true
-    const from = start[firstCell] ?? 0
-    const text = this.#text(bytes.subarray(from, end[count - 1]))
+    const [from = 0, to = 0] = [start[firstCell], end[count - 1]]
+    // One call for the row: a call for each cell takes longer.
+    const text = this.#decoder.decode(bytes.subarray(from, to))
     if (isWhole) return [text]
-    // Decoding each cell takes longer, and is needed only if offsets of bytes are not offsets of characters.
-    const isAscii = text.length === (end[count - 1] ?? 0) - from
     const cells: string[] = []
+    const isAscii = text.length === to - from
+    let [at, length] = [from, 0]
     for (let cell = firstCell; cell < count; cell++) {
       const [cellStart = 0, cellEnd = 0] = [start[cell], end[cell]]
-      cells.push(
-        isAscii ? text.slice(cellStart - from, cellEnd - from) : this.#text(bytes.subarray(cellStart, cellEnd)),
-      )
+      const textStart = isAscii ? cellStart - from : length + lengthOf(bytes, at, cellStart)
+      length = isAscii ? cellEnd - from : textStart + lengthOf(bytes, cellStart, cellEnd)
+      at = cellEnd
+      cells.push(text.slice(textStart, length))
     }
     return this.#dialect.lineBreak === '\r' ? cells.map(withOwnLineBreaks) : cells
   }
+}
 
-  #text(bytes: Uint8Array): string {
-    return this.#decoder.decode(bytes)
+/** Returns how many UTF-16 units the characters of a part of a text in UTF-8 have. */
+function lengthOf(bytes: Uint8Array, start: number, end: number): number {
+  let length = 0
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < 0x80 || byte >= 0xc0) length++
+    if (byte >= 0xf0) length++
   }
+  return length
 }
 
 /**
