@@ -43,8 +43,8 @@ export function scanRecord(data: Uint8Array, scan: Scan, end: number): void {
   const { separator } = scan
   while (at < end && state !== 'ended' && state !== 'broken') {
     // Most bytes lie within a field and do not change the state.
-    if (state === 'unquoted') at = findEither(data, at, end, separator, lf)
-    else if (state === 'quoted') at = findEither(data, at, end, quote, quote)
+    if (state === 'unquoted') while (at < end && data[at] !== separator && data[at] !== lf) at++
+    else if (state === 'quoted') while (at < end && data[at] !== quote) at++
     const byte = data[at]
     if (at === end || byte === undefined) break
     state = nextState(state, byte, separator)
@@ -52,13 +52,6 @@ export function scanRecord(data: Uint8Array, scan: Scan, end: number): void {
   }
   scan.state = state
   scan.at = at
-}
-
-/** Returns the offset of the first byte that equals `one` or `other`; `end` if there is none. */
-function findEither(data: Uint8Array, from: number, end: number, one: number, other: number): number {
-  let at = from
-  while (at < end && data[at] !== one && data[at] !== other) at++
-  return at
 }
 
 function nextState(state: ScanState, byte: number, separator: number): ScanState {

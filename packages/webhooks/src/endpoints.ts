@@ -29,8 +29,7 @@ export class EndpointRefused extends Error {
  */
 export async function addEndpoint(
   db: Database,
-  keys: EncryptionKeys,
-  rule: UrlRule,
+  { keys, rule }: { keys: EncryptionKeys; rule: UrlRule },
   appId: number,
   { url: given, events = webhookEvents }: { url: string; events?: readonly string[] | undefined },
 ): Promise<{ endpointId: string; url: string; events: WebhookEvent[]; secret: string }> {

@@ -38,7 +38,8 @@ afterEach(async () => {
 })
 
 const keys = localSettings.ENCRYPTION_KEYS
-const add = (url: string, events?: string[]) => addEndpoint(fixture.db, keys, localRule, fixture.appId, { url, events })
+const add = (url: string, events?: string[]) =>
+  addEndpoint(fixture.db, { keys, rule: localRule }, fixture.appId, { url, events })
 const url = 'https://example.com/hook'
 
 /** Returns whether the receiver's next delivery is signed with a secret. */
@@ -78,7 +79,7 @@ describe('an endpoint', () => {
   })
 
   test('of an app that does not exist is refused', async () => {
-    await expect(addEndpoint(fixture.db, keys, localRule, 999, { url })).rejects.toThrow(UnknownApp)
+    await expect(addEndpoint(fixture.db, { keys, rule: localRule }, 999, { url })).rejects.toThrow(UnknownApp)
   })
 
   test('is one of at most ten, however many are added at once; removed ones do not count', async () => {

@@ -1,4 +1,4 @@
-import { isUuid, type ImportState, unfinishedImportStates } from '@sluice/contract'
+import { type ImportState, isUuid, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { changeState } from '../states.ts'
 

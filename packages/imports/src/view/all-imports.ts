@@ -1,4 +1,4 @@
-import { isUuid, type ImportSource, type ImportState, importSources, isImportState } from '@sluice/contract'
+import { type ImportSource, type ImportState, importSources, isImportState, isUuid } from '@sluice/contract'
 import {
   type Database,
   followsPosition,

@@ -1,4 +1,4 @@
-import { isUuid, type ImportView } from '@sluice/contract'
+import { type ImportView, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 import { type ImportSummary, selectImports, selectSummaries, toSummary, toView, type ViewRow } from './view.ts'

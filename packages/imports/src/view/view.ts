@@ -1,4 +1,4 @@
-import { isUuid, type ImportListRequest, type ImportView, importCursor } from '@sluice/contract'
+import { type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
 import { errorFileUrl } from '../result/error-link.ts'
 import { unfinishedStates } from '../states.ts'
