@@ -54,12 +54,6 @@ export interface ByteCells<Bytes extends Uint8Array> {
  * Splits rows into cells, one row at a time. The cells are valid until the next row is split.
  *
  * Only rows whose cells somebody reads are split: most rows of an import that changes little are compared as a whole.
- *
- * @example
- * ```ts
- * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34,x,y\n')]), { columns: 2 }))
- * new RowSplitter().split(block, 0).count // → 3
- * ```
  */
 export class ByteSplitter<Bytes extends Uint8Array> implements ByteCells<Bytes> {
   bytes = joinBytes([]) as Bytes
@@ -173,7 +167,10 @@ function pastData(bytes: Uint8Array, from: number, end: number, separator: numbe
   return at
 }
 
-/** Keeps one quote of two between two offsets, and moves the following bytes up. Returns the offset after them. */
+/**
+ * Keeps one quote of two between two offsets, and moves the following bytes up. Returns the offset after them. The row
+ * stays valid UTF-8, because quotes fill the gap.
+ */
 function undouble(bytes: Uint8Array, from: number, to: number): number {
   let end = from
   for (let at = from; at < to; at++) {
@@ -181,6 +178,7 @@ function undouble(bytes: Uint8Array, from: number, to: number): number {
     if (byte === quote) at++
     bytes[end++] = byte
   }
+  bytes.fill(quote, end, to)
   return end
 }
 

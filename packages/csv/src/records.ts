@@ -1,5 +1,6 @@
 import { limits } from '@sluice/contract/limits'
 import { joinBytes } from './bytes.ts'
+import type { Records } from './cells.ts'
 import { findByte } from './find-byte.ts'
 import { pastEmptyValues } from './line-ends.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
@@ -9,21 +10,13 @@ import { comma, lf, quote } from './special-bytes.ts'
 /** Number of bytes that are kept of a record that exceeds the size limit. */
 const keptBytes = 1024
 
-/** A section of the file. The blocks of a file follow each other without a gap. */
-export interface RecordBlock {
-  /** Absolute offset in the uncompressed stream, bytes. */
-  start: number
+/**
+ * A section of the file. The blocks of a file follow each other without a gap. A record with an unclosed quote ends
+ * with its first physical line.
+ */
+export interface RecordBlock extends Omit<Records<Uint8Array>, 'columns'> {
   /** Absolute offset in the uncompressed stream (exclusive), bytes. */
   end: number
-  /** The bytes of the section; only the first 1,024 bytes of a record that is too long. */
-  bytes: Uint8Array
-  /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
-  recordEnds: Float64Array
-  /**
-   * For each record, a code of `record-problems.ts`: why it cannot be read, or that it can. Absent if all records can
-   * be read. A record with an unclosed quote ends with its first physical line.
-   */
-  problems?: Uint8Array
 }
 
 /**
@@ -50,8 +43,8 @@ export class RecordFramer {
   readonly #separator: number
 
   /**
-   * Accepts the absolute offset of the first byte, which must begin a record, and the byte between two values. Tests use
-   * a lower limit for records.
+   * Accepts the absolute offset of the first byte, which must begin a record, and the byte between two values. Tests
+   * use a lower limit for records.
    */
   constructor(position = 0, maxRecordBytes: number = limits.recordBytes, separator: number = comma) {
     this.#pendingStart = position
@@ -110,8 +103,8 @@ export class RecordFramer {
   }
 
   #pass(data: Uint8Array, final: boolean): RecordBlock[] {
-    const form = { maxRecordBytes: this.#maxRecordBytes, separator: this.#separator }
-    const options = { base: this.#pendingStart, final, ...form }
+    const [maxRecordBytes, separator] = [this.#maxRecordBytes, this.#separator]
+    const options = { base: this.#pendingStart, final, maxRecordBytes, separator }
     const pass = new Pass(data, options, this.#skipped)
     const blocks = pass.run()
     this.#skipped = pass.skipped
@@ -157,10 +150,7 @@ class Pass {
   at = 0
   skipped: SkippedRecord | undefined
   readonly #data: Uint8Array
-  readonly #base: number
-  readonly #final: boolean
-  readonly #maxRecordBytes: number
-  readonly #separator: number
+  readonly #options: PassOptions
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
   /** Number of records in the open block, which are in {@link ends} and {@link problems}. */
@@ -179,18 +169,11 @@ class Pass {
   /** The scan of a record's first line. */
   readonly #firstLine: Scan
 
-  constructor(
-    data: Uint8Array,
-    { base, final, maxRecordBytes, separator }: PassOptions,
-    skipped: SkippedRecord | undefined,
-  ) {
+  constructor(data: Uint8Array, options: PassOptions, skipped: SkippedRecord | undefined) {
     this.#data = data
-    this.#base = base
-    this.#final = final
-    this.#maxRecordBytes = maxRecordBytes
-    this.#separator = separator
-    this.#quotes = startScan(0, separator)
-    this.#firstLine = startScan(0, separator)
+    this.#options = options
+    this.#quotes = startScan(0, options.separator)
+    this.#firstLine = startScan(0, options.separator)
     this.skipped = skipped
   }
 
@@ -205,8 +188,8 @@ class Pass {
   #frameRecord(): boolean {
     const lineBreak = findByte(this.#data, lf, this.at)
     const lineEnd = lineBreak === -1 ? this.#data.length : lineBreak
-    if (lineEnd - this.at > this.#maxRecordBytes) return this.#skip(lineEnd)
-    if (lineBreak === -1 && !this.#final) return false
+    if (lineEnd - this.at > this.#options.maxRecordBytes) return this.#skip(lineEnd)
+    if (lineBreak === -1 && !this.#options.final) return false
     const next = lineBreak === -1 ? lineEnd : lineBreak + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
     return this.#add(next, wellFormed)
@@ -214,12 +197,12 @@ class Pass {
 
   /** Frames a record whose first line has a quote. `next` is the offset of the following line. */
   #frameQuoted(next: number): boolean {
-    const limit = this.at + this.#maxRecordBytes + 1
+    const limit = this.at + this.#options.maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))
     if (scan.state === 'broken') return this.#add(next, unclosedQuote)
     if (scan.state !== 'ended') {
       const isOver = scan.at === limit
-      if (!isOver && !this.#final) return false
+      if (!isOver && !this.#options.final) return false
       const afterQuote = scan.state === 'closed' || scan.state === 'closed CR'
       const inQuotes = scan.state === 'quoted' || (isOver && afterQuote)
       if (inQuotes) return this.#add(next, unclosedQuote)
@@ -247,18 +230,18 @@ class Pass {
   #skip(from: number): boolean {
     this.#closeBlock()
     const bytes = joinBytes([this.#data.subarray(this.at, this.at + keptBytes)])
-    return this.#finishSkipping({ start: this.#base + this.at, bytes }, from)
+    return this.#finishSkipping({ start: this.#options.base + this.at, bytes }, from)
   }
 
   #finishSkipping(skipped: SkippedRecord, from: number): boolean {
     const lineBreak = this.#data.indexOf(lf, from)
-    const isComplete = lineBreak !== -1 || this.#final
+    const isComplete = lineBreak !== -1 || this.#options.final
     this.at = lineBreak === -1 ? this.#data.length : lineBreak + 1
     this.#blockStart = this.at
     this.skipped = isComplete ? undefined : skipped
-    const end = this.#base + this.at
+    const end = this.#options.base + this.at
     if (isComplete) {
-      this.#blocks.push({ ...skipped, end, recordEnds: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
+      this.#blocks.push({ ...skipped, end, rowEnd: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
     }
     return isComplete
   }
@@ -270,7 +253,7 @@ class Pass {
   #add(next: number, problem: number): boolean {
     if (problem === wellFormed && this.#isBlank(next)) return this.#passOver(next)
     if (this.#count === ends.length) makeRoom()
-    ends[this.#count] = this.#base + next
+    ends[this.#count] = this.#options.base + next
     problems[this.#count++] = problem
     if (problem !== wellFormed) this.#hasProblems = true
     return this.#passOver(next)
@@ -285,10 +268,10 @@ class Pass {
   #closeBlock(): void {
     if (this.at === this.#blockStart) return
     this.#blocks.push({
-      start: this.#base + this.#blockStart,
-      end: this.#base + this.at,
+      start: this.#options.base + this.#blockStart,
+      end: this.#options.base + this.at,
       bytes: this.#data.subarray(this.#blockStart, this.at),
-      recordEnds: ends.slice(0, this.#count),
+      rowEnd: ends.slice(0, this.#count),
       ...(this.#hasProblems && { problems: problems.slice(0, this.#count) }),
     })
     this.#blockStart = this.at
@@ -305,7 +288,7 @@ class Pass {
   }
 
   #isBlank(next: number): boolean {
-    const past = pastEmptyValues(this.#data, this.at, this.#separator)
+    const past = pastEmptyValues(this.#data, this.at, this.#options.separator)
     return past === next || (past === next - 1 && this.#data[past] === lf)
   }
 }

@@ -5,6 +5,15 @@ import { type RecordBlock, RecordFramer } from './records.ts'
 /** The cells of one row of an import, whose bytes are always a `Buffer`. */
 export type Cells = ByteCells<Buffer>
 
+/**
+ * Splits rows of an import into cells, as {@link ByteSplitter} does.
+ *
+ * @example
+ * ```ts
+ * const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from('alice,34,x,y\n')]), { columns: 2 }))
+ * new RowSplitter().split(block, 0).count // → 3
+ * ```
+ */
 export class RowSplitter extends ByteSplitter<Buffer> {}
 
 /** Data rows that follow each other in the file. `RowSplitter` splits them into cells. */
@@ -47,23 +56,15 @@ export async function* readRows(
 ): AsyncGenerator<RowBlock, void, void> {
   const framer = new RecordFramer(position)
   for await (const chunk of source) {
-    for (const block of framer.push(chunk)) if (block.recordEnds.length > 0) yield toRows(block, columns)
+    for (const block of framer.push(chunk)) if (block.rowEnd.length > 0) yield toRows(block, columns)
   }
-  for (const block of framer.end()) if (block.recordEnds.length > 0) yield toRows(block, columns)
+  for (const block of framer.end()) if (block.rowEnd.length > 0) yield toRows(block, columns)
 }
 
 /** Accepts a block of a source of Buffers. */
-function toRows({ start, bytes, recordEnds, problems }: RecordBlock, columns: number): RowBlock {
-  const buffer = bytes as Buffer
-  return {
-    bytes: buffer,
-    start,
-    rowEnd: recordEnds,
-    columns,
-    count: recordEnds.length,
-    isText: isText(buffer),
-    ...(problems !== undefined && { problems }),
-  }
+function toRows({ end, ...block }: RecordBlock, columns: number): RowBlock {
+  const bytes = block.bytes as Buffer
+  return { ...block, bytes, columns, count: block.rowEnd.length, isText: isText(bytes) }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { findApp } from '@sluice/accounts'
+import type { Database } from '@sluice/database'
 import { endSession, findVisitor, isOfProvider, sessionDays, type Visitor } from '@sluice/sign-in'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'

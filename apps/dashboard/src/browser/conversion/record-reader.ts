@@ -64,8 +64,8 @@ export class RecordReader {
   }
 
   /**
-   * Drops the blank lines before the header, and puts one more cell before its first one. Without that cell, the import's
-   * reader would skip a header of empty values.
+   * Drops the blank lines before the header, and puts one more cell before its first one. The import's reader would
+   * skip a header of empty values without that cell.
    */
   #begun(text: string): string {
     if (this.#beginning === undefined) return text
@@ -77,7 +77,7 @@ export class RecordReader {
 
   *#read(blocks: readonly RecordBlock[]): Generator<SourceRecord> {
     for (const block of blocks) {
-      for (let row = 0; row < block.recordEnds.length; row++) {
+      for (let row = 0; row < block.rowEnd.length; row++) {
         const problem = problemOf(block, row)
         const cells = this.#cells(block, row, problem === 'too long')
         yield problem === undefined ? { cells } : { cells, problem }
@@ -85,30 +85,41 @@ export class RecordReader {
     }
   }
 
-  #cells({ recordEnds, ...block }: RecordBlock, row: number, isWhole: boolean): string[] {
-    const records = { ...block, rowEnd: recordEnds, columns: Number.POSITIVE_INFINITY }
+  #cells(block: RecordBlock, row: number, isWhole: boolean): string[] {
+    const records = { ...block, columns: Number.POSITIVE_INFINITY }
     const { bytes, count, start, end } = this.#splitter.split(records, row)
     const firstCell = this.#hasHeader ? 0 : 1
     this.#hasHeader = true
     const [from = 0, to = 0] = [start[firstCell], end[count - 1]]
-    if (isWhole) return [utf8.decode(bytes.subarray(from, to))]
-    // To decode all cells at once is faster, but makes one character of each byte. That suffices for cells in ASCII.
-    const text = oneByte.decode(bytes.subarray(from, to))
-    const isAscii = !beyondAscii.test(text)
+    // One call for the row is faster than a call for each cell.
+    const text = utf8.decode(bytes.subarray(from, to))
+    if (isWhole) return [text]
+    const isAscii = text.length === to - from
+    const unitsBetween = (one: number, other: number) => (isAscii ? other - one : countUnits(bytes, one, other))
     const cells: string[] = []
+    let [at, units] = [from, 0]
     for (let cell = firstCell; cell < count; cell++) {
       const [cellStart = 0, cellEnd = 0] = [start[cell], end[cell]]
-      const value = text.slice(cellStart - from, cellEnd - from)
-      const isRight = isAscii || !beyondAscii.test(value)
-      cells.push(isRight ? value : utf8.decode(bytes.subarray(cellStart, cellEnd)))
+      const textStart = units + unitsBetween(at, cellStart)
+      units = textStart + unitsBetween(cellStart, cellEnd)
+      at = cellEnd
+      cells.push(text.slice(textStart, units))
     }
     return this.#dialect.lineBreak === '\r' ? cells.map(withOwnLineBreaks) : cells
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-const oneByte = new TextDecoder('windows-1252')
-const beyondAscii = /[^\0-\x7f]/
+
+/** Returns how many UTF-16 units the characters between two offsets of UTF-8 have. */
+function countUnits(bytes: Uint8Array, start: number, end: number): number {
+  let units = 0
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte < 0x80 || byte >= 0xc0) units += byte < 0xf0 ? 1 : 2
+  }
+  return units
+}
 
 /**
  * Returns why an import would refuse the form of a header, in the words of the import; undefined if it accepts it. The
@@ -128,7 +139,7 @@ export function headerFormProblem(text: string, isWhole: boolean, dialect: Diale
 }
 
 /**
- * Replaces line breaks by those that the import's reader knows: CR by LF, and LF by CRLF. Every CR of the result
+ * Replaces line breaks by line breaks of the import's reader: CR by LF, and LF by CRLF. Every CR of the result
  * precedes an LF, so {@link withOwnLineBreaks} can restore the line breaks within quotes.
  */
 function withLf(text: string, { lineBreak }: Dialect): string {
