@@ -79,12 +79,25 @@ export const commandFiles: readonly CommandFile[] = [
   },
 ]
 
+/** A command that prints JSON on request, like every command of this program that does something. */
+class CommandWithJson extends Command {
+  override createCommand(name?: string): Command {
+    return new CommandWithJson(name)
+  }
+
+  override action(...action: Parameters<Command['action']>): this {
+    const hasJson = this.options.some(({ long }) => long === '--json')
+    if (!hasJson) this.option('--json', 'print one JSON document and nothing else on stdout')
+    return super.action(...action)
+  }
+}
+
 /**
  * Returns the program `sluice`. The commands that `args` name are ready to be parsed. The other commands are only
  * listed for `--help`, so the program must parse no arguments but `args`.
  */
 export async function openProgram(args: readonly string[]): Promise<Command> {
-  const program = new Command('sluice')
+  const program = new CommandWithJson('sluice')
     .description('Bulk import of user profile attributes: commands for operators and API clients')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .showHelpAfterError()

@@ -29,6 +29,9 @@ export function showBacklog({ others }: Metrics, db: Database): void {
   })
 }
 
+const readBacklogs = (db: Database) =>
+  Promise.all([importBacklog(db), mailBacklog(db), webhookBacklog(db), deletionBacklog(db)])
+
 /** Creates the gauges. Returns a function that sets all of them. */
 function openGauges(registry: Registry): (db: Database) => Promise<void> {
   const gauge = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
@@ -62,12 +65,7 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     'state',
   )
   return async (db) => {
-    const [backlog, mail, webhook, deletion] = await Promise.all([
-      importBacklog(db),
-      mailBacklog(db),
-      webhookBacklog(db),
-      deletionBacklog(db),
-    ])
+    const [backlog, mail, webhook, deletion] = await readBacklogs(db)
     for (const [state, count] of Object.entries(backlog.states)) imports.set({ state }, count)
     for (const [app_class, seconds] of Object.entries(backlog.oldestWaiting)) oldest.set({ app_class }, seconds)
     runnable.set(backlog.runnable)

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import type { BatchObserver } from '@sluice/imports'
 import type { Metrics } from '@sluice/service'
 
@@ -21,8 +21,7 @@ export interface WorkerMetrics {
 
 /** Registers a worker's metrics among the metrics of its process. Returns the functions that record them. */
 export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
-  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers: [registry] })
+  const counter = countersOf(registry)
   const rows = counter('sluice_import_rows_total', 'Rows of committed batches, by what became of them', 'outcome')
   const bytes = counter('sluice_import_bytes_total', 'Bytes of uncompressed files, up to the last committed row')
   const batches = new Histogram({
@@ -41,23 +40,6 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
   )
   const requests = counter('sluice_deletion_requests_completed_total', 'Deletion requests that this process completed')
   const users = counter('sluice_deleted_users_total', 'Registered users that this process deleted')
-  const maintenance = counter(
-    'sluice_maintenance_runs_total',
-    'Runs of maintenance tasks, by how they ended',
-    'task',
-    'outcome',
-  )
-  const maintenanceTime = counter(
-    'sluice_maintenance_seconds_total',
-    'Time that runs of maintenance tasks took',
-    'task',
-  )
-  const maintenanceAt = new Gauge({
-    name: 'sluice_maintenance_last_done_timestamp_seconds',
-    help: 'When a maintenance task last ended well in this process',
-    labelNames: ['task'],
-    registers: [registry],
-  })
   return {
     onBatch({ rowsApplied, rowsFailed, bytes: size, ms }) {
       rows.inc({ outcome: 'applied' }, rowsApplied)
@@ -73,10 +55,33 @@ export function openWorkerMetrics({ registry }: Metrics): WorkerMetrics {
       requests.inc(completed)
       users.inc(deletedUsers)
     },
-    maintenanceRan(task, outcome, ms) {
-      maintenance.inc({ task, outcome })
-      maintenanceTime.inc({ task }, ms / 1000)
-      if (outcome === 'done') maintenanceAt.setToCurrentTime({ task })
-    },
+    maintenanceRan: openMaintenanceMetrics(registry),
   }
+}
+
+function openMaintenanceMetrics(registry: Registry): WorkerMetrics['maintenanceRan'] {
+  const counter = countersOf(registry)
+  const runs = counter(
+    'sluice_maintenance_runs_total',
+    'Runs of maintenance tasks, by how they ended',
+    'task',
+    'outcome',
+  )
+  const seconds = counter('sluice_maintenance_seconds_total', 'Time that runs of maintenance tasks took', 'task')
+  const lastDone = new Gauge({
+    name: 'sluice_maintenance_last_done_timestamp_seconds',
+    help: 'When a maintenance task last ended well in this process',
+    labelNames: ['task'],
+    registers: [registry],
+  })
+  return (task, outcome, ms) => {
+    runs.inc({ task, outcome })
+    seconds.inc({ task }, ms / 1000)
+    if (outcome === 'done') lastDone.setToCurrentTime({ task })
+  }
+}
+
+function countersOf(registry: Registry) {
+  return <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
 }

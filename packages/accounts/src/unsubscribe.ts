@@ -1,3 +1,4 @@
+import { isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
 /** The member to whom an unsubscribe link belongs. */
@@ -9,7 +10,7 @@ export interface Subscriber {
 
 /** Returns the member of an app whose unsubscribe link has this key; undefined if there is none. */
 export async function findSubscriber(db: Database, appId: number, key: string): Promise<Subscriber | undefined> {
-  if (!isKey(key)) return undefined
+  if (!isUuid(key)) return undefined
   const row = await db
     .selectFrom('members as m')
     .innerJoin('apps as a', 'a.app_id', 'm.app_id')
@@ -22,7 +23,7 @@ export async function findSubscriber(db: Database, appId: number, key: string): 
 
 /** Ends an app's mails to the member whose unsubscribe link has this key. Returns false if the member gets none. */
 export async function unsubscribe(db: Database, appId: number, key: string): Promise<boolean> {
-  if (!isKey(key)) return false
+  if (!isUuid(key)) return false
   const { numUpdatedRows } = await db
     .updateTable('members')
     .set({ gets_mails: false })
@@ -31,8 +32,4 @@ export async function unsubscribe(db: Database, appId: number, key: string): Pro
     .where('gets_mails', '=', true)
     .executeTakeFirst()
   return numUpdatedRows > 0n
-}
-
-function isKey(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }

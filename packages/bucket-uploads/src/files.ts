@@ -1,3 +1,4 @@
+import { isUuid } from '@sluice/contract'
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import { type Database, type ImportContentType, sql } from '@sluice/database'
 import { ObjectGone, type Storage } from '@sluice/storage'
@@ -29,13 +30,6 @@ export async function findFile(db: Database, appId: number, fileName: string): P
   return row === undefined ? undefined : toFile(row)
 }
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** Whether a text has the form of an import ID. */
-export function isImportId(text: string): boolean {
-  return uuid.test(text)
-}
-
 /**
  * Looks up the file of an import. `importId` is untrusted text. Returns undefined unless the file has the name
  * `fileName`.
@@ -46,7 +40,7 @@ export async function findImportedFile(
   fileName: string,
   importId: string,
 ): Promise<ImportedFile | undefined> {
-  if (!isImportId(importId)) return undefined
+  if (!isUuid(importId)) return undefined
   const row = await selectFiles(db, appId)
     .where(nameBytes, '=', fileName)
     .where('import_id', '=', importId)

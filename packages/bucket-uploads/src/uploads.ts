@@ -1,8 +1,9 @@
+import { isUuid } from '@sluice/contract'
 import { type Database, type RawBuilder, sql, type UploadChecksum } from '@sluice/database'
 import { queueStoredFile, sweepLater, uploadKey, withinWaitingLimit } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import type { UploadContext } from './context.ts'
-import { contentTypeOf, findImportedFile, type ImportedFile, isImportId } from './files.ts'
+import { contentTypeOf, findImportedFile, type ImportedFile } from './files.ts'
 import { orderOfFile } from './order-of-file.ts'
 import { hashesOf, type UploadOrigin } from './upload-hash.ts'
 
@@ -95,7 +96,7 @@ export async function findUpload(
   fileName: string,
   importId: string,
 ): Promise<(BucketUpload & { storageUploadId: string }) | undefined> {
-  if (!isImportId(importId)) return undefined
+  if (!isUuid(importId)) return undefined
   const row = await db
     .selectFrom('bucket_uploads')
     .selectAll()

@@ -23,5 +23,6 @@ export { isJsonObject, JsonNumber, type JsonObject, messagesPerAnswer, notAnObje
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
 export { keyProblem, keyRegistration, reservedName, typeConflicts, unknownType } from './profile-keys.ts'
+export { isUuid, parseFileToken } from './uuid.ts'
 export { type ValueType, valueTypes } from './value-type.ts'
 export { type WebhookBody, type WebhookEvent, webhookEvents, webhookTest } from './webhook.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RowSplitter } from './cells.ts'
-import { readRows } from './rows.ts'
+import { RowSplitter, readRows } from './rows.ts'
 import { sourceOf } from './testing/documents.ts'
 
 const chunkBytes = 2 ** 16

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Cells, cellsOf, RowSplitter } from './cells.ts'
-import type { RowBlock } from './row-block.ts'
-import { readRows } from './rows.ts'
+import { cellsOf } from './cells.ts'
+import { type Cells, type RowBlock, RowSplitter, readRows } from './rows.ts'
 import { anyDocument, sourceOf } from './testing/documents.ts'
 
 const latin1 = (value: Buffer) => value.toString('latin1')

@@ -2,13 +2,8 @@ import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@s
 import { cellsOf } from './cells.ts'
 import { columnError, listNames, position } from './column-error.ts'
 import { FileError } from './file-error.ts'
-import { contentEnd, pastCrs } from './line-ends.ts'
-import { isText } from './row-block.ts'
-import { type Scan, scanRecord, startScan } from './scan.ts'
-import { byteOrderMark, cr, lf } from './special-bytes.ts'
-
-/** Maximum number of bytes of a line before the first row, with the CRs and the LF at its end. */
-const longestLine = 2 * limits.headerBytes
+import { HeaderReader, type HeaderRecord } from './header-form.ts'
+import { isText } from './rows.ts'
 
 export interface Header {
   /** The column names in file order, with `user_id`, and with SERVICE_ERRORS if it was uploaded. */
@@ -34,7 +29,8 @@ export interface Header {
  * ```
  */
 export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header> {
-  const { bytes, end } = await readHeaderRecord(source)
+  const { bytes: found, end } = await readHeaderRecord(source)
+  const bytes = found as Buffer // as the chunks of the source
   const rowEnd = Float64Array.of(bytes.length)
   const cells = cellsOf({ bytes, start: 0, rowEnd, columns: Number.POSITIVE_INFINITY }, 0)
   const columns = cells.map((cell) => cell.toString('utf8'))
@@ -43,65 +39,13 @@ export async function readHeader(source: AsyncIterable<Buffer>): Promise<Header>
   return { columns, end }
 }
 
-/**
- * Reads the bytes of the header with its line break. Returns them with the absolute offset of the byte that follows.
- */
-async function readHeaderRecord(source: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; end: number }> {
-  const { headerBytes } = limits
-  let data: Buffer = Buffer.alloc(0)
-  let offset = 0
-  let scan = startScan(0)
+async function readHeaderRecord(source: AsyncIterable<Buffer>): Promise<HeaderRecord> {
+  const reader = new HeaderReader()
   for await (const chunk of source) {
-    data = Buffer.concat([data, chunk])
-    const ignored = ignoredPrefix(data, offset)
-    if (ignored > 0) {
-      data = data.subarray(ignored)
-      offset += ignored
-      scan = startScan(0)
-    }
-    // A header of full size may be followed by CRs and LF.
-    scanRecord(data, scan, Math.min(data.length, pastCrs(data, headerBytes) + 1, longestLine))
-    const bytes = data.subarray(0, scan.at)
-    if (hasLoneCr(bytes)) throw new FileError(fileMessages.noLineBreak)
-    if (scan.state === 'broken') throw new FileError(fileMessages.headerQuote)
-    const length = scan.state === 'quoted' ? scan.at : contentEnd(bytes, 0, scan.at)
-    if (length > headerBytes) throw new FileError(fileMessages.headerTooLarge)
-    if (scan.state === 'ended') return { bytes, end: offset + scan.at }
-    if (scan.at === longestLine) throw new FileError(fileMessages.headerTooLarge)
+    const header = reader.push(chunk)
+    if (header !== undefined) return header
   }
-  return endOfFile(data, scan, offset)
-}
-
-/** Returns the header of a file that ends with it. CRs may end its line. Throws {@link FileError} otherwise. */
-function endOfFile(data: Buffer, { state }: Scan, offset: number): { bytes: Buffer; end: number } {
-  if (pastCrs(data, 0) === data.length) throw new FileError(fileMessages.empty)
-  if (state === 'quoted') throw new FileError(fileMessages.headerQuote)
-  if (data.at(-1) !== cr) throw new FileError(fileMessages.noLineBreak)
-  return { bytes: data, end: offset + data.length }
-}
-
-/** Whether the start of a header has a CR outside quotes that ends no line. */
-function hasLoneCr(start: Buffer): boolean {
-  const scan = startScan(0)
-  for (let at = start.indexOf(cr); at !== -1; at = start.indexOf(cr, at)) {
-    scanRecord(start, scan, at)
-    if (scan.state === 'broken') return false
-    const next = scan.state === 'quoted' ? at : pastCrs(start, at)
-    if (next > at && next < start.length && start[next] !== lf) return true
-    at = Math.max(next, at + 1)
-  }
-  return false
-}
-
-/** Returns how many leading bytes do not belong to the header: a BOM at the start of the file, and blank lines. */
-function ignoredPrefix(data: Buffer, offset: number): number {
-  const hasMark = offset === 0 && data.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-  let end = hasMark ? byteOrderMark.length : 0
-  for (;;) {
-    const past = pastCrs(data, end)
-    if (data[past] !== lf || past - end >= longestLine) return end
-    end = past + 1
-  }
+  return reader.end()
 }
 
 /** Returns the first problem of the names, with the documented message; undefined if there is none. */

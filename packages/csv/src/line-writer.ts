@@ -1,5 +1,5 @@
-import type { Cells } from './cells.ts'
 import { closingQuote, findByte } from './find-byte.ts'
+import type { Cells } from './rows.ts'
 import { comma, cr, lf, quote } from './special-bytes.ts'
 
 /**

@@ -15,7 +15,7 @@ function frame(chunks: readonly Buffer[], ...options: ConstructorParameters<type
 /** Returns the end and the problem of each record. Neither may depend on how the bytes are cut into chunks. */
 function records(blocks: readonly RecordBlock[]): string[] {
   return blocks.flatMap((block) =>
-    Array.from(block.recordEnds, (end, record) => `${end} ${problemOf(block, record) ?? 'well-formed'}`),
+    Array.from(block.rowEnd, (end, record) => `${end} ${problemOf(block, record) ?? 'well-formed'}`),
   )
 }
 

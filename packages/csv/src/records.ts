@@ -1,34 +1,28 @@
-import { limits } from '@sluice/contract'
+import { limits } from '@sluice/contract/limits'
+import { joinBytes } from './bytes.ts'
+import type { Records } from './cells.ts'
 import { findByte } from './find-byte.ts'
 import { pastEmptyValues } from './line-ends.ts'
 import { tooLong, unclosedQuote, wellFormed } from './record-problems.ts'
 import { restart, type Scan, scanRecord, startScan } from './scan.ts'
-import { lf, quote } from './special-bytes.ts'
+import { comma, lf, quote } from './special-bytes.ts'
 
 /** Number of bytes that are kept of a record that exceeds the size limit. */
 const keptBytes = 1024
 
-/** A section of the file. The blocks of a file follow each other without a gap. */
-export interface RecordBlock {
-  /** Absolute offset in the uncompressed stream, bytes. */
-  start: number
+/**
+ * A section of the file. The blocks of a file follow each other without a gap. A record with an unclosed quote ends
+ * with its first physical line.
+ */
+export interface RecordBlock extends Omit<Records<Uint8Array>, 'columns'> {
   /** Absolute offset in the uncompressed stream (exclusive), bytes. */
   end: number
-  /** The bytes of the section; only the first 1,024 bytes of a record that is too long. */
-  bytes: Buffer
-  /** Absolute offset of each record's end, after its line break. There may be blank lines between records. */
-  recordEnds: Float64Array
-  /**
-   * For each record, a code of `record-problems.ts`: why it cannot be read, or that it can. Absent if all records can
-   * be read. A record with an unclosed quote ends with its first physical line.
-   */
-  problems?: Uint8Array
 }
 
 /**
  * Cuts a stream of bytes into records. Does not split the records into cells.
  *
- * The quoting of a record is broken if any byte except a comma or a line break follows a closing quote. It is also
+ * The quoting of a record is broken if any byte except a separator or a line break follows a closing quote. It is also
  * broken if the file ends, or the record reaches its size limit, within quotes. Only the record's first physical line
  * is then reported as a problem, and the next line begins a new record. An unmatched quote therefore costs one line,
  * not the rest of the file.
@@ -38,23 +32,28 @@ export interface RecordBlock {
  */
 export class RecordFramer {
   /** The bytes from the start of the incomplete record. */
-  #pending: Buffer = Buffer.alloc(0)
+  #pending: Uint8Array = joinBytes([])
   #pendingStart: number
-  #incoming: Buffer[] = []
+  #incoming: Uint8Array[] = []
   #incomingBytes = 0
   /** The pending bytes are part of one line: without a line break, no record can end. */
   #isOneLine = true
   #skipped: SkippedRecord | undefined
   readonly #maxRecordBytes: number
+  readonly #separator: number
 
-  /** Accepts the absolute offset of the first byte, which must begin a record. Tests use a lower limit for records. */
-  constructor(position = 0, maxRecordBytes: number = limits.recordBytes) {
+  /**
+   * Accepts the absolute offset of the first byte, which must begin a record, and the byte between two values. Tests
+   * use a lower limit for records.
+   */
+  constructor(position = 0, maxRecordBytes: number = limits.recordBytes, separator: number = comma) {
     this.#pendingStart = position
+    this.#separator = separator
     this.#maxRecordBytes = maxRecordBytes
   }
 
   /** Accepts the next bytes. Returns the blocks of complete records. */
-  push(chunk: Buffer): RecordBlock[] {
+  push(chunk: Uint8Array): RecordBlock[] {
     this.#incoming.push(chunk)
     this.#incomingBytes += chunk.length
     return this.#canWait(chunk) ? [] : this.#frame(false)
@@ -65,7 +64,7 @@ export class RecordFramer {
    * pending record is scanned again from its start only when at least as many new bytes have come as are pending. So
    * all passes together stay linear.
    */
-  #canWait(chunk: Buffer): boolean {
+  #canWait(chunk: Uint8Array): boolean {
     const bytes = this.#pending.length + this.#incomingBytes
     if (this.#isOneLine && bytes <= this.#maxRecordBytes && this.#skipped === undefined) return !chunk.includes(lf)
     return this.#incomingBytes < this.#pending.length
@@ -80,7 +79,7 @@ export class RecordFramer {
     const blocks = this.#framePending()
     const [first] = this.#incoming
     const isWhole = this.#pending.length === 0 && this.#incoming.length === 1 && first !== undefined
-    const data = isWhole ? first : Buffer.concat([this.#pending, ...this.#incoming])
+    const data = isWhole ? first : joinBytes([this.#pending, ...this.#incoming])
     this.#incoming = []
     this.#incomingBytes = 0
     return blocks.concat(this.#pass(data, final))
@@ -98,13 +97,14 @@ export class RecordFramer {
     if (chunk === undefined || !isNextLine || isFirst) return []
     const next = chunk.indexOf(lf) + 1
     if (next === 0) return []
-    const line = Buffer.concat([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
+    const line = joinBytes([this.#pending, ...this.#incoming.slice(0, -1), chunk.subarray(0, next)])
     this.#incoming = [chunk.subarray(next)]
     return this.#pass(line, false)
   }
 
-  #pass(data: Buffer, final: boolean): RecordBlock[] {
-    const options = { base: this.#pendingStart, final, maxRecordBytes: this.#maxRecordBytes }
+  #pass(data: Uint8Array, final: boolean): RecordBlock[] {
+    const [maxRecordBytes, separator] = [this.#maxRecordBytes, this.#separator]
+    const options = { base: this.#pendingStart, final, maxRecordBytes, separator }
     const pass = new Pass(data, options, this.#skipped)
     const blocks = pass.run()
     this.#skipped = pass.skipped
@@ -118,7 +118,7 @@ export class RecordFramer {
 /** A record that is too long and whose line break has not arrived yet. */
 interface SkippedRecord {
   start: number
-  bytes: Buffer
+  bytes: Uint8Array
 }
 
 interface PassOptions {
@@ -127,6 +127,7 @@ interface PassOptions {
   /** No bytes follow the data. */
   final: boolean
   maxRecordBytes: number
+  separator: number
 }
 
 /**
@@ -148,10 +149,8 @@ class Pass {
   /** Start of the current record. */
   at = 0
   skipped: SkippedRecord | undefined
-  readonly #data: Buffer
-  readonly #base: number
-  readonly #final: boolean
-  readonly #maxRecordBytes: number
+  readonly #data: Uint8Array
+  readonly #options: PassOptions
   readonly #blocks: RecordBlock[] = []
   #blockStart = 0
   /** Number of records in the open block, which are in {@link ends} and {@link problems}. */
@@ -165,16 +164,16 @@ class Pass {
    * take the same path. It therefore continues where the earlier scan stopped. Otherwise a file of unmatched quotes
    * would take quadratic time.
    */
-  readonly #quotes = startScan(0)
+  readonly #quotes: Scan
   #quotesFrom = Number.POSITIVE_INFINITY
   /** The scan of a record's first line. */
-  readonly #firstLine = startScan(0)
+  readonly #firstLine: Scan
 
-  constructor(data: Buffer, { base, final, maxRecordBytes }: PassOptions, skipped: SkippedRecord | undefined) {
+  constructor(data: Uint8Array, options: PassOptions, skipped: SkippedRecord | undefined) {
     this.#data = data
-    this.#base = base
-    this.#final = final
-    this.#maxRecordBytes = maxRecordBytes
+    this.#options = options
+    this.#quotes = startScan(0, options.separator)
+    this.#firstLine = startScan(0, options.separator)
     this.skipped = skipped
   }
 
@@ -189,8 +188,8 @@ class Pass {
   #frameRecord(): boolean {
     const lineBreak = findByte(this.#data, lf, this.at)
     const lineEnd = lineBreak === -1 ? this.#data.length : lineBreak
-    if (lineEnd - this.at > this.#maxRecordBytes) return this.#skip(lineEnd)
-    if (lineBreak === -1 && !this.#final) return false
+    if (lineEnd - this.at > this.#options.maxRecordBytes) return this.#skip(lineEnd)
+    if (lineBreak === -1 && !this.#options.final) return false
     const next = lineBreak === -1 ? lineEnd : lineBreak + 1
     if (this.#nextQuote() < lineEnd) return this.#frameQuoted(next)
     return this.#add(next, wellFormed)
@@ -198,12 +197,12 @@ class Pass {
 
   /** Frames a record whose first line has a quote. `next` is the offset of the following line. */
   #frameQuoted(next: number): boolean {
-    const limit = this.at + this.#maxRecordBytes + 1
+    const limit = this.at + this.#options.maxRecordBytes + 1
     const scan = this.#scanLines(next, Math.min(limit, this.#data.length))
     if (scan.state === 'broken') return this.#add(next, unclosedQuote)
     if (scan.state !== 'ended') {
       const isOver = scan.at === limit
-      if (!isOver && !this.#final) return false
+      if (!isOver && !this.#options.final) return false
       const afterQuote = scan.state === 'closed' || scan.state === 'closed CR'
       const inQuotes = scan.state === 'quoted' || (isOver && afterQuote)
       if (inQuotes) return this.#add(next, unclosedQuote)
@@ -230,19 +229,19 @@ class Pass {
    */
   #skip(from: number): boolean {
     this.#closeBlock()
-    const bytes = Buffer.from(this.#data.subarray(this.at, this.at + keptBytes))
-    return this.#finishSkipping({ start: this.#base + this.at, bytes }, from)
+    const bytes = joinBytes([this.#data.subarray(this.at, this.at + keptBytes)])
+    return this.#finishSkipping({ start: this.#options.base + this.at, bytes }, from)
   }
 
   #finishSkipping(skipped: SkippedRecord, from: number): boolean {
     const lineBreak = this.#data.indexOf(lf, from)
-    const isComplete = lineBreak !== -1 || this.#final
+    const isComplete = lineBreak !== -1 || this.#options.final
     this.at = lineBreak === -1 ? this.#data.length : lineBreak + 1
     this.#blockStart = this.at
     this.skipped = isComplete ? undefined : skipped
-    const end = this.#base + this.at
+    const end = this.#options.base + this.at
     if (isComplete) {
-      this.#blocks.push({ ...skipped, end, recordEnds: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
+      this.#blocks.push({ ...skipped, end, rowEnd: Float64Array.of(end), problems: Uint8Array.of(tooLong) })
     }
     return isComplete
   }
@@ -254,7 +253,7 @@ class Pass {
   #add(next: number, problem: number): boolean {
     if (problem === wellFormed && this.#isBlank(next)) return this.#passOver(next)
     if (this.#count === ends.length) makeRoom()
-    ends[this.#count] = this.#base + next
+    ends[this.#count] = this.#options.base + next
     problems[this.#count++] = problem
     if (problem !== wellFormed) this.#hasProblems = true
     return this.#passOver(next)
@@ -269,10 +268,10 @@ class Pass {
   #closeBlock(): void {
     if (this.at === this.#blockStart) return
     this.#blocks.push({
-      start: this.#base + this.#blockStart,
-      end: this.#base + this.at,
+      start: this.#options.base + this.#blockStart,
+      end: this.#options.base + this.at,
       bytes: this.#data.subarray(this.#blockStart, this.at),
-      recordEnds: ends.slice(0, this.#count),
+      rowEnd: ends.slice(0, this.#count),
       ...(this.#hasProblems && { problems: problems.slice(0, this.#count) }),
     })
     this.#blockStart = this.at
@@ -289,7 +288,7 @@ class Pass {
   }
 
   #isBlank(next: number): boolean {
-    const past = pastEmptyValues(this.#data, this.at)
+    const past = pastEmptyValues(this.#data, this.at, this.#options.separator)
     return past === next || (past === next - 1 && this.#data[past] === lf)
   }
 }

@@ -2,11 +2,10 @@ import { limits } from '@sluice/contract'
 import { type Options, parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cellsOf, RowSplitter } from './cells.ts'
+import { cellsOf, rowOffset } from './cells.ts'
 import { LineWriter } from './line-writer.ts'
 import { problemOf, type RecordProblem } from './record-problems.ts'
-import { type RowBlock, rowOffset } from './row-block.ts'
-import { type RowsOptions, readRows } from './rows.ts'
+import { type RowBlock, RowSplitter, type RowsOptions, readRows } from './rows.ts'
 import { anyDocument, cut, cuts, sourceOf, tableAndDocument } from './testing/documents.ts'
 
 interface Row {

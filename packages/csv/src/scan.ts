@@ -1,4 +1,4 @@
-import { comma, cr, lf, quote } from './special-bytes.ts'
+import { cr, lf, quote } from './special-bytes.ts'
 
 /** The place within a record that a scan has reached. */
 type ScanState =
@@ -11,7 +11,7 @@ type ScanState =
   | 'closed'
   /** After a closing quote and CRs. */
   | 'closed CR'
-  /** A closing quote was followed by a byte other than a comma or a line break. */
+  /** A closing quote was followed by a byte other than a separator or a line break. */
   | 'broken'
   /** After the record's line break. */
   | 'ended'
@@ -21,11 +21,13 @@ export interface Scan {
   state: ScanState
   /** Offset of the next byte in the buffer. */
   at: number
+  /** The byte between two fields. */
+  readonly separator: number
 }
 
 /** Starts a scan of the record at an offset in the buffer. */
-export function startScan(at: number): Scan {
-  return { state: 'field', at }
+export function startScan(at: number, separator: number): Scan {
+  return { state: 'field', at, separator }
 }
 
 /** Moves a scan to another offset and returns it. A new object for each record would be much garbage to collect. */
@@ -36,29 +38,23 @@ export function restart(scan: Scan, state: 'field' | 'quoted', at: number): Scan
 }
 
 /** Continues the scan until the record ends, its quoting breaks, or the offset `end` is reached (exclusive). */
-export function scanRecord(data: Buffer, scan: Scan, end: number): void {
+export function scanRecord(data: Uint8Array, scan: Scan, end: number): void {
   let { state, at } = scan
+  const { separator } = scan
   while (at < end && state !== 'ended' && state !== 'broken') {
     // Most bytes lie within a field and do not change the state.
-    if (state === 'unquoted') at = findEither(data, at, end, comma, lf)
-    else if (state === 'quoted') at = findEither(data, at, end, quote, quote)
+    if (state === 'unquoted') while (at < end && data[at] !== separator && data[at] !== lf) at++
+    else if (state === 'quoted') while (at < end && data[at] !== quote) at++
     const byte = data[at]
     if (at === end || byte === undefined) break
-    state = nextState(state, byte)
+    state = nextState(state, byte, separator)
     at++
   }
   scan.state = state
   scan.at = at
 }
 
-/** Returns the offset of the first byte that equals `one` or `other`; `end` if there is none. */
-function findEither(data: Buffer, from: number, end: number, one: number, other: number): number {
-  let at = from
-  while (at < end && data[at] !== one && data[at] !== other) at++
-  return at
-}
-
-function nextState(state: ScanState, byte: number): ScanState {
+function nextState(state: ScanState, byte: number, separator: number): ScanState {
   if (state === 'quoted') return byte === quote ? 'closed' : 'quoted'
   if (state === 'closed') {
     if (byte === quote) return 'quoted'
@@ -66,7 +62,7 @@ function nextState(state: ScanState, byte: number): ScanState {
   }
   if (byte === lf) return 'ended'
   if (state === 'closed CR') return byte === cr ? state : 'broken'
-  if (byte === comma) return 'field'
+  if (byte === separator) return 'field'
   if (state === 'closed') return 'broken'
   return state === 'field' && byte === quote ? 'quoted' : 'unquoted'
 }

@@ -5,4 +5,4 @@ export const cr = 0x0d
 export const lf = 0x0a
 
 /** UTF-8 byte order mark. */
-export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
+export const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)

@@ -22,11 +22,6 @@ export interface ExportId {
   exportId: string
 }
 
-/** Whether a text has the form of an export's ID. */
-export function isExportId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
-}
-
 /**
  * Returns the key of an export's file in storage. Each attempt has its own key, so that a worker which lost its claim
  * cannot overwrite its successor's file.

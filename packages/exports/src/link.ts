@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
+import { parseFileToken } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
-import { exportKey, isExportId } from './context.ts'
+import { exportKey } from './context.ts'
 
 /** Time for which the storage URL behind a link is valid, ms. */
 const downloadWindowMs = 5 * 60_000
@@ -21,8 +22,9 @@ export async function followExportLink(
   storage: Storage,
   token: string,
 ): Promise<{ url: string } | 'expired' | 'unknown'> {
-  const [exportId = '', secret = ''] = token.split('.')
-  if (!isExportId(exportId) || !/^[\w-]{32}$/.test(secret) || token !== `${exportId}.${secret}`) return 'unknown'
+  const parts = parseFileToken(token)
+  if (parts === undefined) return 'unknown'
+  const { id: exportId, secret } = parts
   const found = await db
     .selectFrom('exports')
     .select(['app_id', 'attempt', 'file_secret', 'files_removed_at'])

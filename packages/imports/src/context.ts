@@ -70,11 +70,6 @@ export interface ImportId {
   importId: string
 }
 
-/** Returns whether a text has the form of an import's ID. */
-export function isImportId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-}
-
 /** An import's file in storage. */
 export interface StoredFile extends ImportId {
   objectKey: string

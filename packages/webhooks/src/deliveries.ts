@@ -1,6 +1,5 @@
-import { type WebhookBody, webhookTest } from '@sluice/contract'
+import { isUuid, type WebhookBody, webhookTest } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { isUuid } from './ids.ts'
 import { isInFlight, retryDays } from './outbox.ts'
 
 /** A delivery as pages and the command line show it. */

@@ -1,8 +1,7 @@
 import { requireApp } from '@sluice/accounts'
-import { limits, type WebhookEvent, webhookEvents } from '@sluice/contract'
+import { isUuid, limits, type WebhookEvent, webhookEvents } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
-import { isUuid } from './ids.ts'
 import { makeSecret } from './signature.ts'
 import { checkUrl, type UrlRule } from './url.ts'
 
@@ -30,8 +29,7 @@ export class EndpointRefused extends Error {
  */
 export async function addEndpoint(
   db: Database,
-  keys: EncryptionKeys,
-  rule: UrlRule,
+  { keys, rule }: { keys: EncryptionKeys; rule: UrlRule },
   appId: number,
   { url: given, events = webhookEvents }: { url: string; events?: readonly string[] | undefined },
 ): Promise<{ endpointId: string; url: string; events: WebhookEvent[]; secret: string }> {
@@ -152,7 +150,7 @@ export async function rotateSecret(
     .set({
       previous_secret: sql<Buffer>`encrypted_secret`,
       rotated_at: sql<Date>`now()`,
-      encrypted_secret: encrypt(keys, endpointId, secret),
+      encrypted_secret: encrypt(keys, endpointId.toLowerCase(), secret),
     })
     .where('app_id', '=', appId)
     .where('endpoint_id', '=', endpointId)

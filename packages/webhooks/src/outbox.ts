@@ -1,6 +1,5 @@
-import { limits, type WebhookBody, type WebhookEvent, webhookTest } from '@sluice/contract'
+import { isUuid, limits, type WebhookBody, type WebhookEvent, webhookTest } from '@sluice/contract'
 import { type Database, isDue, isFarAhead, prepared, type RawBuilder, sql } from '@sluice/database'
-import { isUuid } from './ids.ts'
 
 /** The key of a delivery in the outbox. */
 export interface DeliveryId {

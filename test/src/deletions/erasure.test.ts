@@ -149,7 +149,7 @@ test.each(stores)(
     }
     // The mail and the webhook of an import have the name of its file.
     const keys = [Buffer.alloc(32)]
-    await addEndpoint(fixture.database.db, keys, { allowsHttp: true, isAllowed: () => true }, appId, {
+    await addEndpoint(fixture.database.db, { keys, rule: { allowsHttp: true, isAllowed: () => true } }, appId, {
       url: 'http://127.0.0.1/',
     })
     const named = await queueFile(fixture, appId, 'user_id,age\nbob,1\n')

@@ -145,7 +145,7 @@ test('a mail is sent', async () => {
 
 test('a webhook is sent, also if its process died during an attempt', async () => {
   const [url, rule] = ['https://10.0.0.1/', { allowsHttp: false, isAllowed: () => true }]
-  await addEndpoint(db, [Buffer.alloc(32)], rule, appId, { url })
+  await addEndpoint(db, { keys: [Buffer.alloc(32)], rule }, appId, { url })
   await enqueueEvent(db, appId, { type: 'import.completed', id: '1', timestamp: '', data: {} })
   const wait = async (seconds: number) => {
     const time = sql<Date>`now() + make_interval(secs => ${seconds})`

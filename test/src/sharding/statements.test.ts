@@ -74,7 +74,7 @@ test('every statement of a request and of an import names the app, so that table
   for (const app of apps) {
     // Each attempt is refused, since the address is not public.
     const rule = { allowsHttp: false, isAllowed: () => true }
-    await addEndpoint(deployment.db, [Buffer.alloc(32)], rule, app.appId, { url: 'https://10.0.0.1/' })
+    await addEndpoint(deployment.db, { keys: [Buffer.alloc(32)], rule }, app.appId, { url: 'https://10.0.0.1/' })
     for (let number = 0; number < 3; number++)
       await upload(deployment, app, generateSoundFile(seeded(number), number, 200))
   }

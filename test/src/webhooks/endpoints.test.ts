@@ -38,7 +38,8 @@ afterEach(async () => {
 })
 
 const keys = localSettings.ENCRYPTION_KEYS
-const add = (url: string, events?: string[]) => addEndpoint(fixture.db, keys, localRule, fixture.appId, { url, events })
+const add = (url: string, events?: string[]) =>
+  addEndpoint(fixture.db, { keys, rule: localRule }, fixture.appId, { url, events })
 const url = 'https://example.com/hook'
 
 /** Returns whether the receiver's next delivery is signed with a secret. */
@@ -78,7 +79,7 @@ describe('an endpoint', () => {
   })
 
   test('of an app that does not exist is refused', async () => {
-    await expect(addEndpoint(fixture.db, keys, localRule, 999, { url })).rejects.toThrow(UnknownApp)
+    await expect(addEndpoint(fixture.db, { keys, rule: localRule }, 999, { url })).rejects.toThrow(UnknownApp)
   })
 
   test('is one of at most ten, however many are added at once; removed ones do not count', async () => {
@@ -137,7 +138,8 @@ describe('a secret', () => {
   test('that replaces another signs every attempt from now on', async () => {
     const { endpointId, secret } = await openEndpoint(fixture, receiver.url)
     expect(await isSignedWith(secret)).toBe(true)
-    const rotated = await rotateSecret(fixture.db, keys, fixture.appId, endpointId)
+    // People may copy an ID in capitals.
+    const rotated = await rotateSecret(fixture.db, keys, fixture.appId, endpointId.toUpperCase())
     expect(await isSignedWith(rotated ?? '')).toBe(true)
     // For a day, receivers that still have the old one accept the requests as well. The new signature comes first.
     expect(await isSignedWith(secret)).toBe(true)

@@ -14,7 +14,9 @@ let appId: number
 beforeEach(async () => {
   fixture = await openDeletionFixture()
   appId = await openApp(fixture, ['alice', 'bob'])
-  await addEndpoint(fixture.database.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: 'http://127.0.0.1/' })
+  await addEndpoint(fixture.database.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {
+    url: 'http://127.0.0.1/',
+  })
   return () => fixture.close()
 })
 

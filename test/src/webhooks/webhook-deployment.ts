@@ -13,7 +13,7 @@ export function startWebhookDeployment(): Promise<Deployment> {
 
 /** Adds a receiver as an endpoint of an app. */
 export function addReceiver({ db }: Deployment, appId: number, { url }: Receiver) {
-  return addEndpoint(db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url })
+  return addEndpoint(db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, { url })
 }
 
 /** Uploads a sound file. Returns the import's ID. */

@@ -57,7 +57,7 @@ export async function openEndpoint(
   url: string,
   { app = appId, events }: { app?: number; events?: WebhookEvent[] } = {},
 ): Promise<Endpoint> {
-  return await addEndpoint(db, localSettings.ENCRYPTION_KEYS, localRule, app, { url, events })
+  return await addEndpoint(db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, app, { url, events })
 }
 
 /** Records an event with any data, in a transaction of its own. */

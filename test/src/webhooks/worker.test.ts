@@ -27,7 +27,9 @@ beforeEach(async () => {
 
 test('a delivery whose worker is killed arrives from another worker, under the same webhook-id', async () => {
   const worker = await deployment.start('worker')
-  await addEndpoint(deployment.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: receiver.url })
+  await addEndpoint(deployment.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {
+    url: receiver.url,
+  })
   receiver.next.push('hang')
   const importId = await queueAnyFile()
   await until('the first request', () => receiver.received.length === 1)

@@ -25,7 +25,9 @@ test('50 receivers that hang delay neither an import nor its mail, nor the webho
   for (let number = 0; number < 5; number++) {
     const { appId } = await openClientApp(deployment)
     for (let endpoint = 0; endpoint < 10; endpoint++) {
-      await addEndpoint(deployment.db, localSettings.ENCRYPTION_KEYS, localRule, appId, { url: slow.url })
+      await addEndpoint(deployment.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {
+        url: slow.url,
+      })
     }
     const event = { type: 'import.completed', id: String(number), timestamp: '', data: {} } as const
     await deployment.db.transaction().execute((tx) => enqueueEvent(tx, appId, event))

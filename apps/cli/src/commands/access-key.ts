@@ -17,12 +17,17 @@ import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 /** Adds `sluice key create`, `sluice key list`, `sluice key delete` and `sluice key reencrypt`. */
 export function addAccessKeyCommands(program: Command): void {
   const key = program.command('key').description('manage access keys of the S3 gateway')
+  addCreateCommand(key)
+  addListCommand(key)
+  addDeleteCommand(key)
+  addReencryptCommand(key)
+}
 
+function addCreateCommand(key: Command): void {
   const create = key
     .command('create')
     .description('create an access key; its secret is shown only here')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const keys = await encryptionKeys()
       const accessKey = await withAudit(
@@ -36,12 +41,13 @@ export function addAccessKeyCommands(program: Command): void {
         fields({ 'Access key ID': accessKey.accessKeyId, 'Secret access key': accessKey.secretAccessKey }),
       )
     })
+}
 
+function addListCommand(key: Command): void {
   const list = key
     .command('list')
     .description('access keys of an app, newest first')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const found = await withDatabase(async (db) => {
         await requireApp(db, app)
@@ -59,13 +65,14 @@ export function addAccessKeyCommands(program: Command): void {
       }))
       print(list, shown, () => table(rows, 'No access keys.'))
     })
+}
 
+function addDeleteCommand(key: Command): void {
   const remove = key
     .command('delete')
     .description('delete an access key; requests signed with it are refused at once')
     .argument('<access-key-id>')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (accessKeyId: string, { app }: { app: number }) => {
       const deleted = await withAudit(
         { appId: app, what: 'access_key.delete', target: accessKeyId },
@@ -75,11 +82,12 @@ export function addAccessKeyCommands(program: Command): void {
       if (!deleted) throw new Failure(`app ${app} has no access key ${JSON.stringify(accessKeyId)}`)
       print(remove, { access_key_id: accessKeyId }, () => `Deleted ${accessKeyId}`)
     })
+}
 
+function addReencryptCommand(key: Command): void {
   const reencrypt = key
     .command('reencrypt')
     .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the other keys can then be removed')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const keys = await encryptionKeys()
       const reencrypted = await withAudit(

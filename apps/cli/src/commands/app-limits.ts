@@ -20,7 +20,6 @@ export function addAppLimitsCommand(app: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--bulk-import <rate>', 'first requests of v3 bulk imports, such as 100/10m', parseRate)
     .option('--profile-keys <number>', 'most profile keys', parseKeys)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, bulkImport, profileKeys }: LimitOptions) => {
       if (bulkImport !== undefined || profileKeys !== undefined) {
         const target = `bulk imports ${bulkImport ?? 'unchanged'}, profile keys ${profileKeys ?? 'unchanged'}`

@@ -14,7 +14,6 @@ export function addAppSetCommand(app: Command): void {
     .description('change the settings of an app')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .addOption(newKeysOption('what imports do with columns that are neither registered nor declared'))
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, newKeys }: { app: number; newKeys?: NewKeys }) => {
       if (newKeys === undefined) throw new Failure('--new-keys is missing', 2)
       const [, found] = await withAudit(

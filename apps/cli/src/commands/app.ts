@@ -19,7 +19,6 @@ export function addAppCommand(program: Command): void {
     .description('create an app; its API token is shown only here')
     .requiredOption('--name <name>', 'name of the app')
     .requiredOption('--email <address>', 'member who gets its mails')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (options: { name: string; email: string }) => {
       const { appId, apiToken } = await withAudit(
         { appId: undefined, what: 'app.create', target: options.name },

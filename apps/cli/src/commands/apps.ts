@@ -13,7 +13,6 @@ export function addAppManagementCommands(app: Command): void {
   const list = app
     .command('list')
     .description('all apps')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const apps = await withDatabase(listAppSummaries)
       const rows = apps.map(({ app_id, name, created_at, paused, deleting }) => ({
@@ -25,11 +24,30 @@ export function addAppManagementCommands(app: Command): void {
       print(list, apps, () => table(rows, 'No apps.'))
     })
 
+  addShowCommand(app)
+
+  const rename = app
+    .command('rename')
+    .description('give an app another name')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .requiredOption('--name <name>', 'new name of the app')
+    .action(async ({ app: appId, name }: { app: number; name: string }) => {
+      await withAudit(
+        { appId, what: 'app.rename', target: name },
+        (db) => renameApp(db, appId, name),
+        (isChange) => ({ outcome: outcomeOf(isChange) }),
+      )
+      print(rename, { app_id: appId, name }, () => `App ${appId} is ${name} now.`)
+    })
+
+  addDeleteCommand(app)
+}
+
+function addShowCommand(app: Command): void {
   const show = app
     .command('show')
     .description('an app with its members, figures and limits')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId }: { app: number }) => {
       const view = await withDatabase((db) => showApp(db, appId))
       print(show, view, () =>
@@ -50,23 +68,6 @@ export function addAppManagementCommands(app: Command): void {
         }),
       )
     })
-
-  const rename = app
-    .command('rename')
-    .description('give an app another name')
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .requiredOption('--name <name>', 'new name of the app')
-    .option('--json', 'print one JSON document and nothing else on stdout')
-    .action(async ({ app: appId, name }: { app: number; name: string }) => {
-      await withAudit(
-        { appId, what: 'app.rename', target: name },
-        (db) => renameApp(db, appId, name),
-        (isChange) => ({ outcome: outcomeOf(isChange) }),
-      )
-      print(rename, { app_id: appId, name }, () => `App ${appId} is ${name} now.`)
-    })
-
-  addDeleteCommand(app)
 }
 
 function addDeleteCommand(app: Command): void {
@@ -75,7 +76,6 @@ function addDeleteCommand(app: Command): void {
     .description('delete an app with its users, profiles, imports, files, keys and tokens; this cannot be undone')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--yes', 'confirm the deletion')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app: appId, yes }: { app: number; yes?: true }) => {
       if (yes === undefined) throw new Failure(`add --yes to delete app ${appId}; this cannot be undone`, 2)
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))

@@ -13,7 +13,6 @@ export function addDashboardCommand(program: Command): void {
     .command('link')
     .description('create a link that signs in a member or an operator, once')
     .requiredOption('--email <address>', 'address of the member or operator')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const dashboard = await dashboardUrl()
       const created = await withAudit(

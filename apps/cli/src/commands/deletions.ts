@@ -17,7 +17,6 @@ export function addDeletionCommands(program: Command): void {
     .command('deletions')
     .description(`deletion requests of an app, newest first (at most ${listLimit})`)
     .option('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app?: number }) => {
       // With requiredOption, commander would require --app for `deletions run` as well.
       if (app === undefined) throw new Failure('--app is missing', 2)
@@ -34,7 +33,6 @@ export function addDeletionCommands(program: Command): void {
       'start and complete the deletions that are due, as the workers do every minute; deleted data cannot be restored',
     )
     .option('--now <time>', 'run as if this were the current time (ISO 8601)', parseTime)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ now }: { now?: Date }) => {
       const settings = readSettings(process.env, deletionSettings)
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))

@@ -21,7 +21,6 @@ export function addExportCommand(program: Command): void {
     .option('--api <url>', 'address of the API; default: API_URL or the running stack')
     .requiredOption('--out <file>', 'file to write')
     .option('--keys <keys>', 'profile keys in the order of the columns, separated by commas; default: all', splitKeys)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ token, api, out, keys }: ExportOptions) => {
       if (!token) throw new Failure('--token (or SLUICE_TOKEN) is missing', 2)
       const view = await downloadExport(await openClient(api, token), keys, out)

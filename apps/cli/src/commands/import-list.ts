@@ -30,7 +30,6 @@ export function addImportListCommand(program: Command): void {
     .option('--text <text>', 'only imports with this text in the name of their file, or with this ID')
     .option('--since <time>', 'only imports requested since this time (ISO 8601)')
     .option('--until <time>', 'only imports requested before this time (ISO 8601)')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (options: ListOptions) => {
       const isOperator = options.app !== undefined || options.all === true
       const imports = await (isOperator ? listAsOperator(options) : listAsClient(options))

@@ -13,7 +13,6 @@ export function addImportRetryCommand(importCommand: Command): void {
     .command('retry')
     .description('import the file of a failed or cancelled import again, as a new import after all that wait')
     .argument('<import-id>')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
       const appId = await withDatabase((db) => findAppOfImport(db, importId))

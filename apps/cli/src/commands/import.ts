@@ -33,7 +33,6 @@ export function addImportCommands(program: Command): void {
     )
     .option('--clear-marker <text>', "a cell with this text removes the key from the user's profile")
     .option('--app <id>', 'refuse a token of another app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (file: string, options: ImportOptions) => {
       const client = await openClient(options.api, checkToken(options))
       const importId = await uploadFile(client, file, uploadOptions(options))
@@ -43,23 +42,30 @@ export function addImportCommands(program: Command): void {
       if (ended.state !== 'completed') throw new ImportFailedError(ended)
     })
 
+  addShowCommand(importCommand)
+  addCancelCommand(importCommand)
+  addImportRetryCommand(importCommand)
+  addImportListCommand(program)
+}
+
+function addShowCommand(importCommand: Command): void {
   const show = importCommand
     .command('show')
     .description('show one import')
     .argument('<import-id>')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
       const found = await withDatabase((db) => showImport(db, links, importId))
       if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
       print(show, found, () => describeImport(found))
     })
+}
 
+function addCancelCommand(importCommand: Command): void {
   const cancel = importCommand
     .command('cancel')
     .description('cancel an import that waits or runs; rows applied so far stay applied')
     .argument('<import-id>')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (importId: string) => {
       const links = await linkBase()
       const [cancellation, view] = await withAudit(
@@ -78,10 +84,6 @@ export function addImportCommands(program: Command): void {
       if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
       print(cancel, view, () => describeImport(view))
     })
-
-  addImportRetryCommand(importCommand)
-
-  addImportListCommand(program)
 }
 
 interface ImportOptions {

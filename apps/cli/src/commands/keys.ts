@@ -13,7 +13,6 @@ export function addKeysCommand(program: Command): void {
     .command('keys')
     .description('profile keys of an app with their types')
     .option('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const app = appOf(keys)
       const list = await withDatabase(async (db) => {
@@ -28,7 +27,6 @@ export function addKeysCommand(program: Command): void {
     .description('register keys with their types, all or none; a registered type is final')
     .argument('<key=type...>', 'for example zip=string; the type follows the last =')
     .option('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (pairs: string[]) => {
       const app = appOf(add)
       const parsed = checkRequest(keyRegistration, { profile_keys: pairs.map(keyAndType) })

@@ -14,7 +14,6 @@ export function addMemberCommand(program: Command): void {
     .description('add a member; the address counts as confirmed, so no link is mailed')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, email }: { app: number; email: string }) => {
       const added = await withAudit(
         { appId: app, what: 'member.add', target: email },

@@ -12,7 +12,6 @@ export function addMigrateCommand(program: Command): void {
   const command = program
     .command('migrate')
     .description('bring the database schema up to date')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async () => {
       const { MIGRATION_DATABASE_URL, CELL, ...settings } = readSettings(process.env, [
         'REDIS_URL',

@@ -12,7 +12,6 @@ export function addOperatorCommands(program: Command): void {
     .command('add')
     .description('add an operator, who can sign in to the dashboard')
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const added = await withAudit(
         { appId: undefined, what: 'operator.add', target: email },
@@ -26,7 +25,6 @@ export function addOperatorCommands(program: Command): void {
     .command('remove')
     .description('remove an operator and end their sessions at once')
     .requiredOption('--email <address>', 'their e-mail address')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ email }: { email: string }) => {
       const removed = await withAudit(
         { appId: undefined, what: 'operator.remove', target: email },

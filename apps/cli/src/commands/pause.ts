@@ -17,7 +17,6 @@ export function addPauseCommands(program: Command): void {
     const all = program
       .command(action)
       .description(`${action} the imports of all apps; ${effects[action]}`)
-      .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async () => {
         const changed = await withAudit(
           { appId: undefined, what: `service.${action}` },
@@ -36,7 +35,6 @@ export function addAppPauseCommands(app: Command): void {
       .command(action)
       .description(`${action} the imports of an app; ${effects[action]}`)
       .requiredOption('--app <id>', 'ID of the app', parseAppId)
-      .option('--json', 'print one JSON document and nothing else on stdout')
       .action(async ({ app: appId }: { app: number }) => {
         const changed = await withAudit(
           { appId, what: `app.${action}` },

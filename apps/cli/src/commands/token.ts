@@ -12,7 +12,6 @@ export function addTokenCommand(program: Command): void {
     .command('register')
     .description('issue a new API token; the old one stops working at once')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app }: { app: number }) => {
       const apiToken = await withAudit(
         { appId: app, what: 'token.register' },

@@ -16,7 +16,6 @@ export function addUserCommands(program: Command): void {
     .description('register user IDs, one per line, from a file or stdin')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .option('--file <file>', 'file to read; default: stdin')
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async ({ app, file }: { app: number; file?: string }) => {
       const input = file === undefined ? process.stdin : await openFile(file)
       const counts = await withDatabase(async (db) => {
@@ -35,7 +34,6 @@ export function addUserCommands(program: Command): void {
     .description('show a user with every profile value')
     .argument('<user-id>')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
     .action(async (userId: string, { app }: { app: number }) => {
       const user = await withDatabase((db) => showUserDocument(db, app, userId))
       if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)

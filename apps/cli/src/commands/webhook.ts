@@ -34,11 +34,7 @@ export function addWebhookCommands(program: Command): void {
 
 /** Adds a subcommand of `sluice webhook` with the options that all subcommands share. */
 function subcommand(webhook: Command, name: string, description: string): Command {
-  return webhook
-    .command(name)
-    .description(description)
-    .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .option('--json', 'print one JSON document and nothing else on stdout')
+  return webhook.command(name).description(description).requiredOption('--app <id>', 'ID of the app', parseAppId)
 }
 
 function addAddCommand(webhook: Command): void {
@@ -49,7 +45,7 @@ function addAddCommand(webhook: Command): void {
       const [keys, rule] = [await encryptionKeys(), await webhookRule()]
       const endpoint = await withAudit(
         { appId: app, what: 'webhook.add' },
-        (db) => addEndpoint(db, keys, rule, app, { url, events }),
+        (db) => addEndpoint(db, { keys, rule }, app, { url, events }),
         ({ endpointId }) => ({ target: endpointId }),
       ).catch((error: unknown) => {
         throw error instanceof EndpointRefused ? new Failure(error.message) : error

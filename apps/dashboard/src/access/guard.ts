@@ -1,4 +1,5 @@
 import { findApp } from '@sluice/accounts'
+import type { Database } from '@sluice/database'
 import { endSession, findVisitor, isOfProvider, sessionDays, type Visitor } from '@sluice/sign-in'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
@@ -64,7 +65,7 @@ export function guardRoutes(dashboard: FastifyInstance, context: DashboardContex
     if (request.visitor === undefined) return askToSignIn(request, reply)
     if (access === 'operators' && !request.visitor.isOperator) throw new PageNotFound()
     const { appId } = request.params as { appId?: string }
-    if (appId !== undefined) request.visitedApp = await appForVisitor(request.visitor, appId)
+    if (appId !== undefined) request.visitedApp = await appForVisitor(db, request.visitor, appId)
   })
 
   /**
@@ -87,14 +88,14 @@ export function guardRoutes(dashboard: FastifyInstance, context: DashboardContex
     if (provider === undefined || !isNavigation(request)) return false
     return request.visitor === undefined ? await isOfProvider(db, session) : request.visitor.mustConfirmSoon
   }
+}
 
-  async function appForVisitor(visitor: Visitor, idInAddress: string): Promise<AppName> {
-    const appId = /^[1-9]\d{0,8}$/.test(idInAddress) ? Number(idInAddress) : 0
-    const own = visitor.apps.find((app) => app.appId === appId)
-    const app = own ?? (visitor.isOperator ? await findApp(db, appId) : undefined)
-    if (app === undefined) throw new PageNotFound()
-    return app
-  }
+async function appForVisitor(db: Database, visitor: Visitor, idInAddress: string): Promise<AppName> {
+  const appId = /^[1-9]\d{0,8}$/.test(idInAddress) ? Number(idInAddress) : 0
+  const own = visitor.apps.find((app) => app.appId === appId)
+  const app = own ?? (visitor.isOperator ? await findApp(db, appId) : undefined)
+  if (app === undefined) throw new PageNotFound()
+  return app
 }
 
 /** Whether a browser opens a page, as opposed to a request of a script or a form. */

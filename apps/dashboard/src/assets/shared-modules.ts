@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Modules of packages that scripts for browsers may import, so that the preview has the rules and messages of an
- * import. A shared module may import only modules of its own folder.
+ * import. A shared module may import only shared modules, and modules of its own folder.
  */
 const shared = [
   '@sluice/contract/import-messages',
   '@sluice/contract/limits',
+  '@sluice/csv/byte-reader',
   '@sluice/profiles/text-inference',
   'fflate/browser',
 ]
@@ -24,10 +25,10 @@ export function sharedModules(): [name: string, source: string][] {
   const files = new Set(shared.map((name) => resolve(name)))
   // Iterating over a set includes entries that are added during the iteration.
   for (const file of files) {
-    const imports = readFileSync(file, 'utf8').matchAll(/^import .* from '(\.\/[^']+)'$/gm)
+    const imports = readFileSync(file, 'utf8').matchAll(/^(?:import|export) .* from '(\.\/[^']+)'$/gm)
     for (const [, path = ''] of imports) files.add(join(dirname(file), path))
   }
-  return [...files].map((file) => [basename(file), readFileSync(file, 'utf8')])
+  return [...files].map((file) => [basename(file), useSharedModules(basename(file), readFileSync(file, 'utf8'))])
 }
 
 /**

@@ -3,11 +3,11 @@ import type { AliveWorker, Failure, ImportOverview, PausedApp } from '@sluice/op
 import type { FastifyRequest } from 'fastify'
 import { count, counted, duration, time } from '../layout/format.ts'
 import { pauseButton } from '../operation/operation-page.ts'
+import { barChart } from './bar-chart.ts'
 import { type Concern, concerns } from './concerns.ts'
 import { historyCharts } from './history-charts.ts'
 import type { Overview } from './overview.ts'
 import { runbookAddress } from './runbook.ts'
-import { throughputChart } from './throughput-chart.ts'
 
 /** Renders the overview: first the problems, then the figures, then their details. */
 export function overviewContent(request: FastifyRequest, overview: Overview): Html {
@@ -22,6 +22,18 @@ export function overviewContent(request: FastifyRequest, overview: Overview): Ht
     </div>
     ${pauses(request, imports)}
     <p><a class="button" href="/queues/jobs">Jobs of the queues</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
+}
+
+/** Draws a bar for each minute: the rows per second that imports of all apps have read. */
+function throughputChart(minutes: readonly { minute: Date; rows: number }[]): Html {
+  const bars = minutes.map(({ rows }) => rows / 60)
+  const total = counted(Math.round(minutes.reduce((sum, { rows }) => sum + rows, 0)), 'row')
+  return barChart({
+    bars,
+    ticks: [60, 45, 30, 15].map((ago) => `${ago} min ago`),
+    label: `${total} in the last hour, at most ${count(Math.round(Math.max(...bars, 0)))} per second`,
+    caption: `${total} in the last hour. The rows of an import are distributed evenly over its running time.`,
+  })
 }
 
 function verdict(overview: Overview): Html {

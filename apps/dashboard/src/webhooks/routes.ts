@@ -46,10 +46,12 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
     async (request, reply) => {
       const { appId } = visitedApp(request)
       const given = { url: (formOf(request).get('url') ?? '').trim(), events: formOf(request).getAll('event') }
-      const added = await addEndpoint(db, encryptionKeys, webhookRule, appId, given).catch((error: unknown) => {
-        if (error instanceof EndpointRefused) return error
-        throw error
-      })
+      const added = await addEndpoint(db, { keys: encryptionKeys, rule: webhookRule }, appId, given).catch(
+        (error: unknown) => {
+          if (error instanceof EndpointRefused) return error
+          throw error
+        },
+      )
       if (added instanceof EndpointRefused)
         return await sendWebhooks(context, request, reply.code(400), { ...given, problem: added.message })
       request.auditTarget = added.endpointId

@@ -1,6 +1,5 @@
-import { type ImportState, unfinishedImportStates } from '@sluice/contract'
+import { type ImportState, isUuid, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { isImportId } from '../context.ts'
 import { changeState } from '../states.ts'
 
 /** Result of cancelling. An import that has ended in another state keeps that state. */
@@ -18,7 +17,7 @@ export type Cancellation =
  * Accepts the app that the import must belong to, if any.
  */
 export async function cancelImport(db: Database, importId: string, appId?: number): Promise<Cancellation> {
-  if (!isImportId(importId)) return { outcome: 'unknown' }
+  if (!isUuid(importId)) return { outcome: 'unknown' }
   for (;;) {
     const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
       .set({

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { parseFileToken } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 
@@ -23,9 +24,9 @@ export async function followErrorLink(
   storage: Storage,
   token: string,
 ): Promise<{ url: string } | 'expired' | 'unknown'> {
-  const parts = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{32})$/.exec(token)
-  const [, importId, secret] = parts ?? []
-  if (importId === undefined || secret === undefined) return 'unknown'
+  const parts = parseFileToken(token)
+  if (parts === undefined) return 'unknown'
+  const { id: importId, secret } = parts
   const found = await db
     .selectFrom('imports')
     .select(['error_file_key', 'error_file_secret', 'files_removed_at'])

@@ -1,4 +1,4 @@
-import { type ImportSource, type ImportState, importSources, isImportState } from '@sluice/contract'
+import { type ImportSource, type ImportState, importSources, isImportState, isUuid } from '@sluice/contract'
 import {
   type Database,
   followsPosition,
@@ -9,7 +9,6 @@ import {
   type RawBuilder,
   sql,
 } from '@sluice/database'
-import { isImportId } from '../context.ts'
 import { type ImportSummary, selectSummaries, toSummary } from './view.ts'
 
 /** Which imports of all apps to list. Each filter that is set narrows the list, and has an index. */
@@ -122,7 +121,7 @@ function conditionsOf({ appId, state, source, text, since, until }: ImportFilter
  */
 function textCondition(text: string): RawBuilder<unknown> {
   const name = sql`i.file_name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`
-  if (isImportId(text)) return sql`i.import_id = ${text}::uuid`
+  if (isUuid(text)) return sql`i.import_id = ${text}::uuid`
   if (!/^[0-9a-f]{8}$/i.test(text)) return name
   const [first, last] = [`${text}-0000-0000-0000-000000000000`, `${text}-ffff-ffff-ffff-ffffffffffff`]
   return sql`(${name} or i.import_id between ${first}::uuid and ${last}::uuid)`

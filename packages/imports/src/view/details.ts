@@ -1,6 +1,5 @@
-import type { ImportView } from '@sluice/contract'
+import { type ImportView, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { isImportId } from '../context.ts'
 import type { UnfinishedState } from '../states.ts'
 import { type ImportSummary, selectImports, selectSummaries, toSummary, toView, type ViewRow } from './view.ts'
 
@@ -45,7 +44,7 @@ export async function showDetails(
   appId: number,
   importId: string,
 ): Promise<ImportDetails | undefined> {
-  if (!isImportId(importId)) return undefined
+  if (!isUuid(importId)) return undefined
   const row = await selectImports(db)
     .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
     .select(['upload_expires_at', 'queued_at'])

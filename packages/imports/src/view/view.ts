@@ -1,6 +1,5 @@
-import { type ImportListRequest, type ImportView, importCursor } from '@sluice/contract'
+import { type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
-import { isImportId } from '../context.ts'
 import { errorFileUrl } from '../result/error-link.ts'
 import { unfinishedStates } from '../states.ts'
 
@@ -16,7 +15,7 @@ export async function showImport(
   importId: string,
   appId?: number,
 ): Promise<ImportView | undefined> {
-  if (!isImportId(importId)) return undefined
+  if (!isUuid(importId)) return undefined
   const row = await selectImports(db)
     .where('import_id', '=', importId)
     .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
@@ -26,7 +25,7 @@ export async function showImport(
 
 /** Returns the ID of the app that an import belongs to; undefined if there is no such import. */
 export async function findAppOfImport(db: Database, importId: string): Promise<number | undefined> {
-  if (!isImportId(importId)) return undefined
+  if (!isUuid(importId)) return undefined
   const found = await db.selectFrom('imports').select('app_id').where('import_id', '=', importId).executeTakeFirst()
   return found?.app_id
 }

@@ -6,6 +6,12 @@ import { type Identity, joinClaims, lacksClaims, readIdentity, SignInRefused } f
 /** The library is only loaded if a provider is configured. */
 type Library = typeof import('openid-client')
 
+/** A provider whose description has been read. */
+interface Described {
+  library: Library
+  provider: Configuration
+}
+
 /** How long each request to the provider may take, seconds. */
 const defaultLimits = { requestSeconds: 10 }
 
@@ -54,47 +60,23 @@ export class ProviderUnavailable extends Error {
 
 /** Opens a provider: code flow with PKCE, state and nonce. The first sign-in reads the provider's description. */
 export function openProvider(options: ProviderOptions, signer: Signer, limits = defaultLimits): IdentityProvider {
-  const { issuer, operatorGroup, callbackUrl } = options
+  const { issuer, callbackUrl } = options
   const describe = cached(() => discover(options, limits))
 
   /** Runs requests to the provider. Throws errors without the answer, which may contain secrets. */
-  async function ask<Result>(
-    requests: (library: Library, provider: Configuration) => Promise<Result>,
-  ): Promise<Result> {
+  async function ask<Result>(requests: (described: Described) => Promise<Result>): Promise<Result> {
     try {
-      const { library, provider } = await describe()
-      return await requests(library, provider)
+      return await requests(await describe())
     } catch (error) {
       throw readable(error)
     }
   }
 
-  async function identify(library: Library, provider: Configuration, url: URL, checks: object): Promise<Identity> {
-    const tokens = await library.authorizationCodeGrant(provider, url, checks)
-    const claims = tokens.claims()
-    if (claims === undefined) throw new SignInRefused('the provider sent no ID token')
-    const isIncomplete = lacksClaims(claims, operatorGroup) && provider.serverMetadata().userinfo_endpoint !== undefined
-    const more = isIncomplete ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
-    return readIdentity(joinClaims(claims, more), issuer, operatorGroup)
-  }
-
   return {
     name: new URL(issuer).host,
     async begin(browser, target) {
-      const { state, nonce, codeVerifier } = await beginAttempt(signer, browser, target)
-      return await ask(async (library, provider) => {
-        const known = provider.serverMetadata().scopes_supported ?? []
-        const withGroups = operatorGroup !== undefined && known.includes('groups')
-        const url = library.buildAuthorizationUrl(provider, {
-          redirect_uri: callbackUrl,
-          scope: `openid email${withGroups ? ' groups' : ''}`,
-          state,
-          nonce,
-          code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
-          code_challenge_method: 'S256',
-        })
-        return url.href
-      })
+      const attempt = await beginAttempt(signer, browser, target)
+      return await ask((described) => signInUrl(described, options, attempt))
     },
     async finish(browser, query) {
       const attempt = await findAttempt(signer, browser, query.get('state') ?? '')
@@ -102,11 +84,11 @@ export function openProvider(options: ProviderOptions, signer: Signer, limits = 
       const { state: expectedState, nonce: expectedNonce, codeVerifier: pkceCodeVerifier, returnPath } = attempt
       const checks = { expectedState, expectedNonce, pkceCodeVerifier, idTokenExpected: true }
       const url = new URL(`${callbackUrl}?${query}`)
-      return { identity: await ask((library, provider) => identify(library, provider, url, checks)), returnPath }
+      return { identity: await ask((described) => identify(described, options, url, checks)), returnPath }
     },
     async signOutUrl() {
       try {
-        return await ask(async (library, provider) => {
+        return await ask(async ({ library, provider }) => {
           if (provider.serverMetadata().end_session_endpoint === undefined) return undefined
           return library.buildEndSessionUrl(provider, { post_logout_redirect_uri: options.signedOutUrl }).href
         })
@@ -115,6 +97,39 @@ export function openProvider(options: ProviderOptions, signer: Signer, limits = 
       }
     },
   }
+}
+
+/** Returns the address of the provider at which a browser signs in. */
+async function signInUrl(
+  { library, provider }: Described,
+  { operatorGroup, callbackUrl }: ProviderOptions,
+  { state, nonce, codeVerifier }: Awaited<ReturnType<typeof beginAttempt>>,
+): Promise<string> {
+  const known = provider.serverMetadata().scopes_supported ?? []
+  const withGroups = operatorGroup !== undefined && known.includes('groups')
+  const url = library.buildAuthorizationUrl(provider, {
+    redirect_uri: callbackUrl,
+    scope: `openid email${withGroups ? ' groups' : ''}`,
+    state,
+    nonce,
+    code_challenge: await library.calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  })
+  return url.href
+}
+
+async function identify(
+  { library, provider }: Described,
+  { issuer, operatorGroup }: ProviderOptions,
+  url: URL,
+  checks: object,
+): Promise<Identity> {
+  const tokens = await library.authorizationCodeGrant(provider, url, checks)
+  const claims = tokens.claims()
+  if (claims === undefined) throw new SignInRefused('the provider sent no ID token')
+  const isIncomplete = lacksClaims(claims, operatorGroup) && provider.serverMetadata().userinfo_endpoint !== undefined
+  const more = isIncomplete ? await library.fetchUserInfo(provider, tokens.access_token, claims.sub) : {}
+  return readIdentity(joinClaims(claims, more), issuer, operatorGroup)
 }
 
 async function discover({ issuer, clientId, clientSecret }: ProviderOptions, { requestSeconds }: typeof defaultLimits) {

@@ -1,14 +1,15 @@
-import { cellsOf, readRows } from '@sluice/csv'
+import { limits } from '@sluice/contract'
+import { cellsOf, problemOf, readHeader, readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Dialect, RecordReader, type SourceRecord } from './record-reader.ts'
+import { type Dialect, headerFormProblem, RecordReader, type SourceRecord } from './record-reader.ts'
 import { writeRecord } from './record-writer.ts'
 
 const comma: Dialect = { separator: ',', lineBreak: '\n' }
 
 /** Reads a text that arrives in pieces. */
-function read(pieces: readonly string[], dialect: Dialect = comma, maxLength?: number): SourceRecord[] {
-  const reader = new RecordReader(dialect, maxLength)
+function read(pieces: readonly string[], dialect: Dialect = comma): SourceRecord[] {
+  const reader = new RecordReader(dialect)
   return [...pieces.flatMap((piece) => [...reader.push(piece)]), ...reader.end()]
 }
 
@@ -20,9 +21,9 @@ async function importReads(text: string): Promise<SourceRecord[]> {
   }
   for await (const block of readRows(source())) {
     for (let row = 0; row < block.count; row++) {
-      const problem = block.problems?.[row] ?? 0
+      const problem = problemOf(block, row)
       const cells = cellsOf(block, row).map(String)
-      records.push(problem === 0 ? { cells } : { cells, problem: 'unclosed quote' })
+      records.push(problem === undefined ? { cells } : { cells, problem })
     }
   }
   return records
@@ -94,24 +95,45 @@ describe('a file is read', () => {
     )
   })
 
-  test('in the same way wherever it is cut, also if its records are too long', () => {
+  test('in the same way with another separator', () => {
+    const swapped = (text: string) => text.replaceAll(/[,;]/g, (sign) => (sign === ',' ? ';' : ','))
     fc.assert(
-      fc.property(anyPieces, fc.integer({ min: 1, max: 20 }), (pieces, maxLength) => {
-        expect(read(pieces, comma, maxLength)).toEqual(read([pieces.join('')], comma, maxLength))
+      fc.property(anyPieces, (pieces) => {
+        const records = read(pieces).map((record) => ({ ...record, cells: record.cells.map(swapped) }))
+        expect(read(pieces.map(swapped), { separator: ';', lineBreak: '\n' })).toEqual(records)
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     )
   })
 
-  test('up to the longest record; a longer record is cut, and the next line is read', () => {
-    const long = 'x'.repeat(30)
-    expect(read([`a\n${long}`, `${long}\nb\n`], comma, 10)).toEqual([
+  test('in the same way with CR as line break', () => {
+    const withCr = (text: string) => text.replaceAll('\n', '\r')
+    fc.assert(
+      fc.property(anyPieces, (pieces) => {
+        const withoutCr = pieces.map((piece) => piece.replaceAll('\r', ''))
+        const records = read(withoutCr).map((record) => ({ ...record, cells: record.cells.map(withCr) }))
+        expect(read(withoutCr.map(withCr), { separator: ',', lineBreak: '\r' })).toEqual(records)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('up to the longest record; a longer record is cut, and the next line is read', async () => {
+    const long = `é;"${'x'.repeat(limits.recordBytes)}`
+    const records = read([`a\n${long}`, `${long}\nb\n`], { separator: ';', lineBreak: '\n' })
+    expect(records).toEqual([
       { cells: ['a'] },
-      { cells: ['xxxxxxxxxxx'], problem: 'too long' },
+      { cells: [long.slice(0, 1_023)], problem: 'too long' },
       { cells: ['b'] },
     ])
-    expect(read([`"${long}\n`, 'b\n'], comma, 10)).toMatchObject([{ problem: 'too long' }, { cells: ['b'] }])
-    expect(read(['"x\n', `${long.slice(0, 8)}\n`, 'b"\n'], comma, 10)[0]).toMatchObject({ problem: 'unclosed quote' })
+    const written = await importReads(records.map(writeRecord).join(''))
+    expect(written[1]?.cells.join(',')).toBe(long.slice(0, 1_023))
+    expect(written.map(({ problem }) => problem)).toEqual([undefined, 'too long', undefined])
+  })
+
+  test('up to the longest record, also if that is the header', () => {
+    const long = 'x'.repeat(limits.recordBytes + 1)
+    expect(read([`\n${long}\nb\n`])).toEqual([{ cells: ['x'.repeat(1_022)], problem: 'too long' }, { cells: ['b'] }])
   })
 })
 
@@ -146,4 +168,48 @@ describe('a written record', () => {
       { numRuns: 1_000 },
     )
   })
+})
+
+test.each<[string, string, Dialect, string | undefined]>([
+  ['a broken quote', 'user_id,"plan" name\nu1,gold\n', comma, 'quote is not closed in header'],
+  ['a broken quote, with semicolons', 'user_id;"plan" name\nu1;gold\n', { ...comma, separator: ';' }, 'quote is not'],
+  ['a quote that never closes', 'user_id,"plan\nu1,gold\n', comma, 'quote is not closed in header'],
+  [
+    'a quote that never closes in a large file',
+    `user_id,"plan${'\n1'.repeat(60_000)}`,
+    comma,
+    'header size over 102400',
+  ],
+  ['no bytes', '\r\n\n', comma, 'empty file'],
+  ['no line break', 'user_id,plan', comma, 'newline character not found'],
+  ['a header that is too large', `user_id,${'é'.repeat(60_000)}\n`, comma, 'header size over 102400 bytes'],
+  ['lines that end with CR', 'user_id\r"u1"\r', { ...comma, lineBreak: '\r' }, undefined],
+  ['quoted names', '"user_id","a ""b""\r\n"\r\r\nu1,"\n', comma, undefined],
+])('the form of the header of a file with %s', (_, text, dialect, problem) => {
+  const found = headerFormProblem(text, true, dialect)
+  if (problem === undefined) expect(found).toBeUndefined()
+  else expect(found).toContain(problem)
+})
+
+test('the start of a file may end within its header', () => {
+  expect(headerFormProblem('user_id,pl', false, comma)).toBeUndefined()
+})
+
+test('the import refuses the form of any header for the same reason', async () => {
+  const parts = fc.constantFrom('user_id', 'a', ',', '"', '""', '\r', '\n', '\r\n', '",', ',"')
+  const forms = /^(empty file|newline character not found|quote is not closed in header)$/
+  await fc.assert(
+    fc.asyncProperty(fc.array(parts, { maxLength: 12 }), async (texts) => {
+      const text = texts.join('')
+      const source = async function* () {
+        yield Buffer.from(text)
+      }
+      const refused = await readHeader(source()).then(
+        () => '',
+        (error: Error) => error.message,
+      )
+      expect(headerFormProblem(text, true, comma) ?? 'accepted').toBe(forms.test(refused) ? refused : 'accepted')
+    }),
+    { numRuns: 2_000 },
+  )
 })

@@ -1,3 +1,4 @@
+import { limits } from '@sluice/contract/limits'
 import type { SourceRecord } from './record-reader.ts'
 
 /**
@@ -12,7 +13,8 @@ const needsQuotes = /[",\r\n]|^\uFEFF/
  * together.
  */
 export function writeRecord({ cells, problem }: SourceRecord): string {
-  if (problem === 'too long') return `${oneLine(cells.join(','))}\n`
+  // Only the beginning is known, which is all that the error file shows.
+  if (problem === 'too long') return `${oneLine(cells.join(',')).padEnd(limits.recordBytes + 1)}\n`
   if (problem === 'unclosed quote') return `${brokenLine(cells)}\n`
   // A line without a character would be skipped as blank.
   return cells.length === 1 && cells[0] === '' ? '""\n' : `${cells.map(quoteIfNeeded).join(',')}\n`
