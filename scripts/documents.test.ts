@@ -70,16 +70,6 @@ test('the tests in the table of mutations exist', () => {
   expect(missing.map(([pair]) => pair)).toEqual([])
 })
 
-test('each rule of service.md and design.md in a table of rules has a test that npm test runs', () => {
-  const rows = documents.flatMap((document) => rowsOfRules(readFileSync(join(root, document), 'utf8')))
-  const specified = rows.filter((row) => /\b(?:service|design)\.md\b/.test(row))
-  expect(specified.length).toBeGreaterThan(50)
-  const tests = (row: string) => [...row.matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, path = '']) => path)
-  // A row may say `none`, with its reason.
-  const tested = specified.filter((row) => !row.includes('| none: '))
-  expect(tested.filter((row) => tests(row).every((path) => path.endsWith('.long.test.ts')))).toEqual([])
-})
-
 test('the version is the same in every package, in the chart and at the top of the changelog', () => {
   const [, released] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? []
   const folders = ['apps', 'packages'].flatMap((folder) =>
@@ -93,12 +83,6 @@ test('the version is the same in every package, in the chart and at the top of t
   expect(chart).toContain(`\nversion: ${released}\nappVersion: ${released}\n`)
   expect(readFileSync(join(root, 'infra/helm/sluice/values.yaml'), 'utf8')).toContain(`\n  tag: ${released}\n`)
 })
-
-/** Returns the rows of the tables `rule | code | test` in a document. */
-function rowsOfRules(text: string): string[] {
-  const tables = text.matchAll(/^\| rule.*\| test \|\n\|[-|]+\|\n((?:\|.*\n)+)/gm)
-  return [...tables].flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
-}
 
 /** Returns the anchors that a Markdown renderer creates for a document's headings. */
 function anchorsOf(text: string): string[] {

@@ -1,7 +1,10 @@
 import { durationBetween, rateLimit, wholeNumber } from './formats.ts'
 import { withDefault } from './setting.ts'
 
-/** Settings of the limits on requests of an app, on pages and forms of the dashboard, and on sign-ins. */
+/**
+ * Settings of the limits on requests of an app, on pages and forms of the dashboard, and on sign-ins
+ * (service.md, Limits).
+ */
 export const rateSettings = {
   RATE_LIMIT_DELETION: withDefault(rateLimit, '1000/60s', 'Deletion requests with one API token in a fixed window'),
   RATE_LIMIT_PROFILE_UPDATE: withDefault(rateLimit, '1000/60s', 'Profile updates with one API token in a fixed window'),

@@ -108,7 +108,7 @@ export class RowSplitter implements Cells {
 }
 
 /**
- * Returns the original bytes of each value of a row.
+ * Returns the original bytes of each value of a row (service.md, Bulk import CSV file; design.md §3, CSV dialect).
  *
  * @example
  * ```ts

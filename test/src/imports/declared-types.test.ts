@@ -50,6 +50,7 @@ function onRead(work: () => Promise<unknown>): Storage {
   }
 }
 
+// second-day.md §1.
 describe('declared types', () => {
   test('are registered instead of inferred ones, and values keep their spelling', async () => {
     const { view } = await importFile(fixture, appId, 'user_id,zip,n\nu1,007,007\n', {

@@ -17,6 +17,7 @@ beforeEach(async () => {
 })
 
 describe('uploads', () => {
+  // service.md, States and transitions.
   test('an import is queued when its file is there, under the ETag that it has then', async () => {
     const importId = await app.awaitUpload()
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 0 })

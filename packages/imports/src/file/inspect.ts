@@ -18,8 +18,8 @@ const sampleBytes = 16 * 2 ** 20
 const roundBytes = 64 * 2 ** 10
 
 /**
- * Reads the beginning of a file before its rows are processed: the header, and the types of the columns. Reads a few
- * bytes at a time, because the process may have requests to answer.
+ * Reads the beginning of a file before its rows are processed (service.md, Bulk import CSV file): the header, and the
+ * types of the columns. Reads a few bytes at a time, because the process may have requests to answer.
  *
  * Returns the columns and the byte offset of the first data row. Throws `FileError` if the header is refused, by its
  * form or by the options. Throws `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.

@@ -18,9 +18,9 @@ export interface DispatchedImport extends ImportId {
 }
 
 /**
- * Dispatches the imports that are next in order, in all apps or in one. An app's first import is next unless another
- * import of the app is active. An import whose worker let its lease run out is next, too. A paused app has no next
- * import.
+ * Dispatches the imports that are next in order, in all apps or in one (service.md, States and transitions). An app's
+ * first import is next unless another import of the app is active. An import whose worker let its lease run out is
+ * next, too. A paused app has no next import.
  *
  * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app,
  * however many wait.

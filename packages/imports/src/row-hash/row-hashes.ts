@@ -5,7 +5,10 @@ import type { Columns } from '../file/columns.ts'
 import { ClaimLost } from '../order/claim.ts'
 import { hashRows, keyBytes } from './sip-hash.ts'
 
-/** Returns the hashes of an app's rows. Throws {@link ClaimLost} if the app was deleted, and its imports with it. */
+/**
+ * Returns the hashes of an app's rows (second-day.md §2). Throws {@link ClaimLost} if the app was deleted, and its
+ * imports with it.
+ */
 export async function openRowHashes(db: Database, appId: number): Promise<RowHashes> {
   const app = await db.selectFrom('apps').select('row_hash_secret').where('app_id', '=', appId).executeTakeFirst()
   if (app === undefined) throw new ClaimLost('the app was deleted')

@@ -8,9 +8,9 @@ import type { UserStates } from './user-states.ts'
 const noHash = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`. One
- * statement inserts first profiles, and one updates existing profiles. Both set and remove keys. A profile that already
- * holds all of its new values is not written.
+ * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`
+ * (design.md §4, Order; second-day.md §3). One statement inserts first profiles, and one updates existing profiles.
+ * Both set and remove keys. A profile that already holds all of its new values is not written.
  *
  * Accepts the result of `lookUpUsers` in the transaction that these statements end. Another transaction may have
  * inserted a user's first profile since. The statements then fail with a conflict that `retryConflicts` repeats. With
