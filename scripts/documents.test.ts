@@ -28,6 +28,11 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
   }
 })
 
+test.each(documents)('%s fits into 120 columns', (document) => {
+  const lines = readFileSync(join(root, document), 'utf8').split('\n')
+  expect(lines.filter((line) => [...line].length > 120)).toEqual([])
+})
+
 /** Returns the lines of the shell commands in a document. */
 function commandsIn(document: string): string[] {
   const blocks = readFileSync(join(root, document), 'utf8').matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)
