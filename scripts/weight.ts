@@ -80,12 +80,15 @@ function weigh({ path, text }: File, weight: Weight): void {
 const weight: Weight = { longFunctions: [], wideFunctions: [], replacedMethods: [] }
 for (const file of sources) if (file.path.endsWith('.ts')) weigh(file, weight)
 
-const row = (name: string, figure: string | number) => console.log(`${name.padEnd(62)}${String(figure).padStart(8)}`)
-const list = (name: string, places: readonly string[]) => {
-  row(name, places.length)
-  for (const place of places) console.log(`  ${place}`)
+const longest = sources.toSorted((a, b) => linesOf(b) - linesOf(a)).slice(0, 5)
+const places: Record<string, readonly string[]> = {
+  [`functions over ${longFunction} lines`]: weight.longFunctions,
+  [`functions with more than ${manyParameters} parameters`]: weight.wideFunctions,
+  'methods of pg that are replaced from outside': weight.replacedMethods,
+  'longest files of source': longest.map((file) => `${file.path} (${linesOf(file)} lines)`),
 }
 
+const row = (name: string, figure: string | number) => console.log(`${name.padEnd(56)}${String(figure).padStart(8)}`)
 row(
   'words of Markdown',
   sum(documents, ({ text }) => text.trim().split(/\s+/).length),
@@ -94,11 +97,5 @@ row('files of Markdown', documents.length)
 row('lines of source (apps, packages; without tests)', sum(sources, linesOf))
 row('lines of test support and laboratories (without tests)', sum(support, linesOf))
 row('lines of tests', sum(tests, linesOf))
-list(`functions over ${longFunction} lines`, weight.longFunctions)
-list(`functions with more than ${manyParameters} parameters`, weight.wideFunctions)
-list('methods of pg that are replaced from outside', weight.replacedMethods)
-const longest = sources.toSorted((a, b) => linesOf(b) - linesOf(a)).slice(0, 5)
-list(
-  'longest files of source',
-  longest.map((file) => `${file.path} (${linesOf(file)} lines)`),
-)
+for (const [name, found] of Object.entries(places)) row(name, found.length)
+for (const [name, found] of Object.entries(places)) console.log(`\n${name}:\n${found.join('\n')}`)
