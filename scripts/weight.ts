@@ -80,12 +80,10 @@ function weigh({ path, text }: File, weight: Weight): void {
 const weight: Weight = { longFunctions: [], wideFunctions: [], replacedMethods: [] }
 for (const file of sources) if (file.path.endsWith('.ts')) weigh(file, weight)
 
-const longest = sources.toSorted((a, b) => linesOf(b) - linesOf(a)).slice(0, 5)
 const places: Record<string, readonly string[]> = {
   [`functions over ${longFunction} lines`]: weight.longFunctions,
   [`functions with more than ${manyParameters} parameters`]: weight.wideFunctions,
   'methods of pg that are replaced from outside': weight.replacedMethods,
-  'longest files of source': longest.map((file) => `${file.path} (${linesOf(file)} lines)`),
 }
 
 const row = (name: string, figure: string | number) => console.log(`${name.padEnd(56)}${String(figure).padStart(8)}`)
@@ -99,3 +97,6 @@ row('lines of test support and laboratories (without tests)', sum(support, lines
 row('lines of tests', sum(tests, linesOf))
 for (const [name, found] of Object.entries(places)) row(name, found.length)
 for (const [name, found] of Object.entries(places)) console.log(`\n${name}:\n${found.join('\n')}`)
+
+const longest = sources.toSorted((a, b) => linesOf(b) - linesOf(a)).slice(0, 5)
+console.log(`\nlongest files of source:\n${longest.map((file) => `${file.path} (${linesOf(file)} lines)`).join('\n')}`)
