@@ -22,13 +22,27 @@ export const tables: readonly GeneratedTable[] = [
   { document: 'CONTRIBUTING.md', name: 'modules', make: () => moduleTable(readModules()) },
 ]
 
+/** Lists the settings, wrapped to the width of the documents. */
 function settingsTable(): string {
-  const rows = Object.entries(settings).map(([name, setting]) => {
-    const value = 'default' in setting ? `\`${setting.default}\`` : 'optional' in setting ? '' : 'required'
-    const names = 'secret' in setting ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``
-    return `| ${names} | ${value} | ${setting.description} |`
+  const items = Object.entries(settings).map(([name, setting]) => {
+    const notes: string[] = []
+    if (!('default' in setting)) notes.push(...('optional' in setting ? [] : ['required']))
+    else if (setting.default !== '') notes.push(`\`${setting.default}\``)
+    if ('secret' in setting) notes.push('or `_FILE`')
+    return wrap(`- \`${name}\`${notes.length > 0 ? ` (${notes.join(', ')})` : ''}: ${setting.description}`)
   })
-  return ['| setting | default | meaning |', '|---|---|---|', ...rows].join('\n')
+  return items.join('\n')
+}
+
+/** Breaks an item of a list into lines of at most 120 characters. Does not break code. */
+function wrap(item: string): string {
+  const lines: string[] = []
+  for (const [word] of item.matchAll(/(?:`[^`]*`|\S)+/g)) {
+    const line = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && line.length <= 120) lines[lines.length - 1] = line
+    else lines.push(lines.length === 0 ? word : `  ${word}`)
+  }
+  return lines.join('\n')
 }
 
 /** Lists the operations that need a token, with the default of their rate limit. */

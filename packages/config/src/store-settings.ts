@@ -7,47 +7,44 @@ export const storeSettings = {
   DATABASE_URL: secret(
     required(
       postgresAddress,
-      'Postgres, the source of truth. Several hosts, separated by commas, are tried in order; `target_session_attrs=any` accepts a server that is read-only',
+      'Postgres. Several hosts, separated by commas, are tried in order; `target_session_attrs=any` accepts a read-only server',
     ),
   ),
   DATABASE_PASSWORD_FILE: optional(
     z.string(),
-    'File with the password for `DATABASE_URL`, which then has none; each new connection reads it, so the password can change without a restart',
+    'File with the password for `DATABASE_URL`, which then has none; each new connection reads it',
   ),
   MIGRATION_DATABASE_URL: secret(
     optional(
       postgresAddress,
-      'Postgres for `sluice migrate`, such as another role or an address without a pooler; `DATABASE_URL` if unset',
+      'Postgres for `sluice migrate`, such as an address without a pooler; `DATABASE_URL` if unset',
     ),
   ),
   DATABASE_POOL: withDefault(
     wholeNumber(2, 1000),
     '10',
-    'Maximum number of Postgres connections of one process, besides those of the queue; a worker needs four for each import at a time',
+    'Maximum number of Postgres connections of a process, besides those of the queue; a worker needs four per import',
   ),
   REDIS_URL: secret(
     optional(
       addresses('redis', 'rediss'),
-      'Redis for the queues and the rate limits; if unset, Postgres stores them. Several addresses, separated by commas, are nodes of a Redis Cluster',
+      'Redis for queues and rate limits; if unset, Postgres has them. Several addresses, separated by commas, are a Redis Cluster',
     ),
   ),
   REDIS_SENTINELS: secret(
     optional(
       sentinels,
-      'Sentinels that know the primary of Redis, as `host:port` separated by commas, or as addresses if they need a password or TLS. User, password, database and TLS of Redis itself are those of `REDIS_URL`, whose host is then ignored',
+      'Sentinels as `host:port` separated by commas, or as addresses with password or TLS. `REDIS_URL` then has the login of Redis, and its host is ignored',
     ),
   ),
   REDIS_SENTINEL_NAME: withDefault(z.string(), 'mymaster', 'Name under which the Sentinels know the primary'),
-  REDIS_CA_FILE: optional(
-    z.string(),
-    'File with the certificate authorities that Redis and Sentinels with TLS are checked against',
-  ),
+  REDIS_CA_FILE: optional(z.string(), 'File with certificate authorities for Redis and Sentinels'),
   REDIS_KEY_PREFIX: withDefault(
     z.string().regex(/^[^{}\s]*$/, 'must have no braces and no white space'),
     '',
-    'Prefix of all keys in Redis, for a Redis that others use as well',
+    'Prefix of all keys in a shared Redis',
   ),
-  S3_ENDPOINT: required(address('http', 'https'), 'Address of object storage for the API and the workers'),
+  S3_ENDPOINT: required(address('http', 'https'), 'Address of object storage for the processes'),
   S3_PUBLIC_ENDPOINT: optional(
     address('http', 'https'),
     'Address of object storage for clients; `S3_ENDPOINT` if unset',
@@ -55,16 +52,13 @@ export const storeSettings = {
   S3_REGION: withDefault(z.string(), 'us-east-1', 'Region that requests to storage are signed for'),
   S3_BUCKET: required(z.string(), 'Bucket for uploads and error files'),
   S3_ACCESS_KEY_ID: secret(
-    optional(
-      z.string(),
-      'Access key of the bucket; without it, the credentials of the machine apply (environment, profile, IRSA, instance role)',
-    ),
+    optional(z.string(), 'Access key of the bucket; without it, the credentials of the machine apply'),
   ),
   S3_SECRET_ACCESS_KEY: secret(optional(z.string(), 'Secret of this access key')),
   S3_PATH_STYLE: withDefault(
     yesOrNo,
     'true',
-    'Whether addresses of storage have the bucket in their path; `false` puts it into the host name',
+    'Whether addresses have the bucket in their path; `false` puts it into the host name',
   ),
   ENCRYPTION_KEYS: secret(
     required(

@@ -13,23 +13,16 @@ export async function currentTime(db: Database): Promise<Date> {
 }
 
 /**
- * Tolerance of {@link isFarAhead}, ms. `now()` is the start of this transaction. Another transaction may have begun up
- * to a minute later, stored a time from its own `now()`, and committed first.
- */
-const slackMs = 60_000
-
-/**
- * Builds the condition that a stored time has come, or that it lies further ahead than any process stores it. In the
- * second case Postgres's clock was set back, for example by a failover. Treating the time as due bounds the wait,
- * however large the step was.
+ * Builds the condition that a stored time has come, or that it lies further ahead than any process stores it
+ * ({@link isFarAhead}).
  *
  * Accepts the time as an expression, and how far ahead of the present a process may store it (ms).
  */
 export function isDue(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
-  return sql`(${time} <= now() or ${isFarAhead(time, furthestMs)})`
+  return sql`is_due(${time}, make_interval(secs => ${furthestMs / 1000}))`
 }
 
-/** Builds the condition that a time lies further ahead than any process stores it, for {@link isDue}. */
+/** Builds the condition that a time lies further ahead than any process stores it: Postgres's clock was set back. */
 export function isFarAhead(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
-  return sql`${time} > now() + make_interval(secs => ${(furthestMs + slackMs) / 1000})`
+  return sql`is_far_ahead(${time}, make_interval(secs => ${furthestMs / 1000}))`
 }

@@ -5,8 +5,5 @@ import { type RawBuilder, sql } from 'kysely'
  * expression.
  */
 export function isPaused(appId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql`(
-    exists (select from service_pause)
-    or exists (select from apps where apps.app_id = ${appId} and apps.paused_at is not null)
-  )`
+  return sql`exists (select from paused_apps p where p.app_id = ${appId})`
 }

@@ -13,7 +13,7 @@ export interface DueCompletion {
 
 /**
  * After each batch, the process pauses this many times as long as the batch took. Deletion thus never uses more than
- * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, packages/deletions).
+ * about half of the database's capacity, whatever else the database has to do (docs/decisions.md, Deletions).
  */
 const restPerBatch = 1
 
@@ -25,16 +25,15 @@ const restPerBatch = 1
  */
 export async function deleteUsers(context: DeletionContext, due: DueCompletion, now: Date): Promise<number> {
   const { db, log, settings, shutdown } = context
-  const doomed = { ...due, filesUntil: await filesUntil(context, due.appId) }
+  const limits = { filesUntil: await filesUntil(context, due.appId), users: settings.DELETION_BATCH_USERS }
+  const deletion: Deletion = { ...due, ...limits, now }
   let deleted = 0
   let after: Cursor | null = firstCursor
   while (after !== null) {
     shutdown?.throwIfAborted()
     const last: Cursor = after
     const began = performance.now()
-    const batch = await retryConflicts(() =>
-      db.transaction().execute((tx) => deleteBatch(tx, doomed, last, settings.DELETION_BATCH_USERS, now)),
-    )
+    const batch = await retryConflicts(() => db.transaction().execute((tx) => deleteBatch(tx, deletion, last)))
     const took = performance.now() - began
     const users = batch.gone.user_ids.length
     deleted += users
@@ -56,9 +55,12 @@ async function filesUntil(context: DeletionContext, appId: number): Promise<Date
   }
 }
 
-interface Doomed extends DueCompletion {
+interface Deletion extends DueCompletion {
   /** The time of the newest unannounced file that precedes the deletion, if any. */
   filesUntil: Date | null
+  now: Date
+  /** Maximum number of users of a batch. */
+  users: number
 }
 
 /**
@@ -79,12 +81,13 @@ interface Batch {
 }
 
 /** Deletes the next users and their profiles. */
-async function deleteBatch(tx: Database, due: Doomed, after: Cursor, users: number, now: Date): Promise<Batch> {
-  await lockApp(tx, due.appId)
-  await lockUsersForDeletion(tx, due.appId)
+async function deleteBatch(tx: Database, deletion: Deletion, after: Cursor): Promise<Batch> {
+  const { appId } = deletion
+  await lockApp(tx, appId)
+  await lockUsersForDeletion(tx, appId)
   await lookUpByIndex(tx)
-  const batch = await settleUsers(tx, due, after, users, now)
-  await deleteProfiles(tx, due.appId, batch)
+  const batch = await settleUsers(tx, deletion, after)
+  await deleteProfiles(tx, appId, batch)
   return batch
 }
 
@@ -95,26 +98,11 @@ async function deleteBatch(tx: Database, due: Doomed, after: Cursor, users: numb
  * The caller's locks keep batches of imports out meanwhile, since such a batch could insert a profile of a deleted
  * user. A batch of users may span several requests: an app may send one request per user.
  */
-async function settleUsers(
-  tx: Database,
-  { appId, completesAt, filesUntil }: Doomed,
-  after: Cursor,
-  users: number,
-  now: Date,
-): Promise<Batch> {
+async function settleUsers(tx: Database, deletion: Deletion, after: Cursor): Promise<Batch> {
+  const { appId, filesUntil, now, users } = deletion
   // In `doomed`, a user whom two due requests name counts for only one of the requests.
   const { rows } = await sql<Batch>`
-    with named as materialized (
-      select r.request_id, d.user_id
-      from deletion_requests r cross join lateral (
-        select user_id from deletion_request_users
-        where app_id = ${appId}::integer and request_id = r.request_id
-          and user_id > case when r.request_id = ${after.request_id}::uuid then ${after.user_id} else '' end
-        order by user_id limit ${users}::integer
-      ) d
-      where r.app_id = ${appId}::integer and r.completes_at = ${completesAt}::timestamptz and r.state <> 'completed'
-        and r.request_id >= ${after.request_id}::uuid
-      order by r.request_id, d.user_id limit ${users}::integer
+    with named as materialized (${nextUsers(deletion, after)}
     ), doomed as materialized (
       select distinct on (user_id) ${appId}::integer as app_id, user_id, request_id from named order by user_id, request_id
     ), gone as (
@@ -152,6 +140,22 @@ async function settleUsers(
     ) as last
   `.execute(tx)
   return rows[0] ?? { gone: { user_ids: [], request_ids: [] }, last: null }
+}
+
+/** Selects the next users of the requests, in the order of requests and IDs. */
+function nextUsers({ appId, completesAt, users }: Deletion, after: Cursor) {
+  return sql`
+    select r.request_id, d.user_id
+    from deletion_requests r cross join lateral (
+      select user_id from deletion_request_users
+      where app_id = ${appId}::integer and request_id = r.request_id
+        and user_id > case when r.request_id = ${after.request_id}::uuid then ${after.user_id} else '' end
+      order by user_id limit ${users}::integer
+    ) d
+    where r.app_id = ${appId}::integer and r.completes_at = ${completesAt}::timestamptz and r.state <> 'completed'
+      and r.request_id >= ${after.request_id}::uuid
+    order by r.request_id, d.user_id limit ${users}::integer
+  `
 }
 
 /**

@@ -4,7 +4,7 @@ import { forgetFileNames } from '@sluice/webhooks'
 import type { ImportContext, ImportId } from './context.ts'
 import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
-import { receivedSources } from './intake/received-imports.ts'
+import { receivedSources } from './intake/reservation.ts'
 
 /** Maximum number of imports that one query returns. */
 const passSize = 100

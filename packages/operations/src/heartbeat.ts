@@ -91,12 +91,14 @@ export function openHeartbeat(db: Database, queues: readonly string[], onError: 
     async stop() {
       isStopped = true
       clearTimeout(timer)
-      const removal = writing
-        .then(() => db.deleteFrom('workers').where('worker_id', '=', workerId).execute())
-        .catch(onError)
+      const removal = writing.then(() => removeWorker(db, workerId)).catch(onError)
       await Promise.race([removal, delay(removalTimeoutMs, undefined, { ref: false })])
     },
   }
+}
+
+async function removeWorker(db: Database, workerId: string): Promise<void> {
+  await db.deleteFrom('workers').where('worker_id', '=', workerId).execute()
 }
 
 /** What a worker reports. It counts as lost `lostAfterMs` later, unless it reports again. */

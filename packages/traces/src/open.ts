@@ -47,27 +47,8 @@ export function startTracing(): void {
       new AwsInstrumentation({ suppressInternalInstrumentation: true }),
     ],
   })
-  const tracer = trace.getTracer('sluice')
   useTracing({
-    async inImportTrace(name, importId, job) {
-      const present = trace.getActiveSpan()
-      present?.setAttribute('sluice.import_id', importId)
-      const links = present === undefined ? [] : [{ context: present.spanContext() }]
-      const options = { links, attributes: { 'sluice.import_id': importId } }
-      return await tracer.startActiveSpan(name, options, traceOf(importId), async (span) => {
-        try {
-          return await job()
-        } catch (error) {
-          span.setStatus({
-            code: SpanStatusCode.ERROR,
-            message: error instanceof Error ? error.message : String(error),
-          })
-          throw error
-        } finally {
-          span.end()
-        }
-      })
-    },
+    inImportTrace,
     traceIds() {
       const present = trace.getActiveSpan()?.spanContext()
       return present === undefined ? {} : { trace_id: present.traceId, span_id: present.spanId }
@@ -78,6 +59,24 @@ export function startTracing(): void {
     },
     queueTelemetry: new BullMQOtel({ tracerName: 'sluice' }),
     flush: () => provider.forceFlush(),
+  })
+}
+
+async function inImportTrace<Result>(name: string, importId: string, job: () => Promise<Result>): Promise<Result> {
+  const present = trace.getActiveSpan()
+  present?.setAttribute('sluice.import_id', importId)
+  const links = present === undefined ? [] : [{ context: present.spanContext() }]
+  const options = { links, attributes: { 'sluice.import_id': importId } }
+  return await trace.getTracer('sluice').startActiveSpan(name, options, traceOf(importId), async (span) => {
+    try {
+      return await job()
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      span.setStatus({ code: SpanStatusCode.ERROR, message })
+      throw error
+    } finally {
+      span.end()
+    }
   })
 }
 

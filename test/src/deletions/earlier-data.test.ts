@@ -1,6 +1,6 @@
 import { beginUpload, finishUpload, importUnannouncedFiles, pathOf } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
-import { noticeUploads, receiveImport, receiveUpload, requestImport } from '@sluice/imports'
+import { noticeUploads, receiveDashboardFile, receiveV2File, requestImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { profilesOf, queueFile } from '../imports/import-fixture.ts'
@@ -115,7 +115,7 @@ describe('data counts as sent when its content was fixed:', () => {
       yield csvBytes.subarray(20)
     }
     const body = { contentType: 'text/csv', byteSize: csvBytes.length, content: content() } as const
-    const received = await receiveImport({ ...fixture.context, settings }, appId, body)
+    const received = await receiveV2File({ ...fixture.context, settings }, appId, body)
     await data.run('importId' in received ? received.importId : expect.fail(received.refused))
     expect(await profilesOf(fixture, appId)).toEqual(applied)
   })
@@ -126,7 +126,7 @@ describe('data counts as sent when its content was fixed:', () => {
       await data.deleteAndRegisterAgain()
       yield csvBytes.subarray(1)
     }
-    const importId = await receiveUpload(fixture.context, appId, {
+    const importId = await receiveDashboardFile(fixture.context, appId, {
       byteSize: csvBytes.length,
       bytes: bytes(),
       longestMs: 60_000,

@@ -3,7 +3,7 @@ import { sql } from '@sluice/database'
 import {
   cancelImport,
   noticeUploads,
-  receiveImport,
+  receiveV2File,
   removeOldFiles,
   reportCancelled,
   requestImport,
@@ -195,7 +195,7 @@ describe('a sweep removes', () => {
       settings: { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 },
     }
     const body = { contentType: 'text/csv', byteSize: bytes.length, content: (async function* () {})() } as const
-    await expect(receiveImport(context, appId, body)).rejects.toThrow('no answer')
+    await expect(receiveV2File(context, appId, body)).rejects.toThrow('no answer')
     const importId = key.split('/')[3] ?? ''
     await late.write(importId)
     await expectSwept(importId)

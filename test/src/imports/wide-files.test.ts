@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { receiveImport, runImport } from '@sluice/imports'
+import { receiveV2File, runImport } from '@sluice/imports'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { claim, type ImportFixture, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
@@ -62,7 +62,7 @@ describe('an inspection of the first rows', () => {
     const parts = (async function* () {
       yield content
     })()
-    return await receiveImport(
+    return await receiveV2File(
       { ...fixture.context, settings: { ...fixture.context.settings, API_UPLOAD_TIMEOUT: 60_000 } },
       await openApp(fixture),
       { ...gzip, content: parts },

@@ -12,7 +12,7 @@ const commands = places.flatMap((place) =>
 function optionsIn(place: string, app: string): string[] {
   const text = readFileSync(new URL(`../../../${place}`, import.meta.url), 'utf8')
   const [start = ''] = text.split(`apps/${app}/src/main.ts`)
-  const [options = ''] = /(?:--[\w-]+=\d+[\s,-]+)*$/.exec(start) ?? []
+  const [options = ''] = /(?:--[\w-]+=\d+[\s,\\-]+)*$/.exec(start) ?? []
   return options.match(/--[\w-]+=\d+/g) ?? []
 }
 

@@ -20,7 +20,7 @@ const acrossApps: Record<string, RegExp> = {
   'the import that is to run next': /select i.app_id, i.import_id from imports i left join import_slot_time/,
   'uploads that are awaited': /^update imports i set upload_check_at/,
   'requests that died before their file was taken':
-    /^update "imports" set "state" = .* where .*\(upload_check_at <= now/,
+    /^update "imports" set "state" = .* where .*is_due\(upload_check_at/,
   'reports of cancelled imports': /^update imports set attempt .* where report_due/,
   'files to remove': /^select app_id, import_id, finished_at::text as finished_at from imports/,
   'due mails': /^with recursive waiting as \( \(select app_id from mails/,
@@ -55,7 +55,7 @@ const nowAndThen = [
  * Whether the import's app is paused. Depending on its statistics, Postgres asks for this app, or reads the few paused
  * apps by their own index.
  */
-const isPaused = /exists \(select from apps where apps.app_id = imports.app_id and apps.paused_at is not null\)/
+const isPaused = /exists \(select from paused_apps p where p.app_id = imports.app_id\)/
 
 /** Statements of the test itself. */
 const ofTheTest = [

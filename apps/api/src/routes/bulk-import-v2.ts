@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type ErrorAnswer, errors, limits, type TextAnswer } from '@sluice/contract'
-import { type ReceivedImport, receiveImport } from '@sluice/imports'
+import { type ReceivedImport, receiveV2File } from '@sluice/imports'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answer } from '../answers.ts'
 import { appOf, authentication } from '../authentication.ts'
@@ -66,7 +66,7 @@ async function receive(request: FastifyRequest, reply: FastifyReply, context: Ap
     byteSize: length === undefined ? undefined : Number(length),
     content: hashedBody(request, streamBody(request.raw, limits.uploadBytesV2)),
   }
-  const received = await receiveImport(context, appOf(request), file, (tx, queued) =>
+  const received = await receiveV2File(context, appOf(request), file, (tx, queued) =>
     record?.(tx, { status: 202, body: typesAnswer(queued), importId: queued.importId }),
   )
   if ('refused' in received) return answer(reply, errors.fileRefused(received.refused))

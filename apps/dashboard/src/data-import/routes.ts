@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { limits } from '@sluice/contract'
-import { receiveUpload, TooManyWaiting } from '@sluice/imports'
+import { receiveDashboardFile, TooManyWaiting } from '@sluice/imports'
 import { clientPolicy } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp } from '../access/guard.ts'
@@ -55,7 +55,7 @@ async function receiveFile(
       dropRest(request)
       return await refuse({ status: 400, problem: `${read.problem} Nothing was imported.` })
     }
-    const importId = await receiveUpload(context, appId, {
+    const importId = await receiveDashboardFile(context, appId, {
       fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
       dryRun,
       options: read.options,

@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 
 /** The modules of the schema, in the order of their foreign keys. */
 const modules = [
+  'clock',
   'accounts',
   'profiles',
   'imports',

@@ -3,7 +3,7 @@ import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { enqueueImportEvent } from '../result/import-event.ts'
 import { changeState } from '../states.ts'
-import { expireOrphans, receivedSources } from './received-imports.ts'
+import { expireOrphans, receivedSources } from './reservation.ts'
 
 /**
  * Time between the end of the upload window and expiry. It lets a PUT that begins in the window's last second complete.

@@ -1,9 +1,9 @@
 import type { ImportWarning, ValueType } from '@sluice/contract'
-import { type ImportContentType, isPaused, sql } from '@sluice/database'
+import { type ImportContentType, sql } from '@sluice/database'
 import type { ImportContext, ImportId, StoredFile } from '../context.ts'
 import { type ImportOptions, type OptionsRow, toOptions } from '../options.ts'
 import { changeState, nextState } from '../states.ts'
-import { isAbandoned, isNext } from './next-in-order.ts'
+import { awaitsWorker, isNext } from './next-in-order.ts'
 
 /** A worker's claim of an import: the attempt under which the worker writes, and what was committed before. */
 export interface Claim extends StoredFile {
@@ -59,7 +59,7 @@ export class ClaimLost extends Error {
   }
 }
 
-/** The state of a claimed import. {@link isNext} and {@link isAbandoned} select the states that precede a claim. */
+/** The state of a claimed import. {@link awaitsWorker} selects the states that precede a claim. */
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
 /**
@@ -77,8 +77,7 @@ export async function claimImport(context: ImportContext, { appId, importId }: I
       set state = ${processing}, attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
-        and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
-        and not ${isPaused(sql`i.app_id`)}
+        and ${awaitsWorker(settings.IMPORT_LEASE)} and ${isNext(settings.UPLOAD_ORDER_WAIT)}
       returning ${claimColumns}
     `.execute(db)
     const row = rows[0]

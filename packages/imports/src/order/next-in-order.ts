@@ -1,6 +1,5 @@
-import { isDue, isPaused, sql } from '@sluice/database'
+import { isDue, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
-import { unfinishedStates } from '../states.ts'
 
 /** Seconds until a dispatched import that no worker has claimed is dispatched again. Its job may be lost. */
 const dispatchAgainSeconds = 10
@@ -18,9 +17,8 @@ export interface DispatchedImport extends ImportId {
 }
 
 /**
- * Dispatches the imports that are next in order, in all apps or in one (service.md, States and transitions). An app's
- * first import is next unless another import of the app is active. An import whose worker let its lease run out is
- * next, too. A paused app has no next import.
+ * Dispatches the imports that are next in order (`runnable_import` of the schema), in all apps or in one. An import
+ * whose worker let its lease run out is next, too.
  *
  * Returns each import once, and again if no worker claims it for 10 s. Reads only the first imports of each app,
  * however many wait.
@@ -29,6 +27,10 @@ export async function dispatchNextInOrder(
   { db, settings }: ImportContext,
   appId?: number,
 ): Promise<DispatchedImport[]> {
+  const orders =
+    appId === undefined
+      ? sql`import_orders`
+      : sql`(select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
   const { rows } = await sql<{
     app_id: number
     import_id: string
@@ -39,27 +41,16 @@ export async function dispatchNextInOrder(
     /* prepared */
     update imports set dispatched_at = now()
     from (
-      with recursive ${appId === undefined ? ordersOfAllApps : ordersOf(appId)},
-      firsts as materialized (
-        select app_id, coalesce(
-          (
-            select import_id from imports e where e.app_id = orders.app_id and e.dry_run = orders.dry_run
-              and ${isActive} limit 1
-          ),
-          (
-            select import_id from imports e where e.app_id = orders.app_id and e.dry_run = orders.dry_run
-              and e.state = 'queued' order by sequence_number limit 1
-          )
-        ) as import_id
-        from orders where not ${isPaused(sql`orders.app_id`)}
-      )
-      select i.app_id, i.import_id, i.dispatched_at is not null as again from firsts cross join lateral (
-        select * from imports i where i.app_id = firsts.app_id and i.import_id = firsts.import_id
-          and i.state in ('queued', 'processing')
-          and (i.dispatched_at is null or ${isDue(dispatchedAgainAt, dispatchAgainSeconds * 1000)})
-          and (${isAbandoned(settings.IMPORT_LEASE)} or ${isNext(settings.UPLOAD_ORDER_WAIT)})
-        for update skip locked
-      ) i
+      select i.app_id, i.import_id, i.dispatched_at is not null as again
+      from ${orders} o
+        cross join lateral runnable_import(o.app_id, o.dry_run, make_interval(secs => ${settings.UPLOAD_ORDER_WAIT / 1000})) next
+        cross join lateral (
+          select * from imports i
+          where i.app_id = next.app_id and i.import_id = next.import_id and i.attempt = next.attempt
+            and ${awaitsWorker(settings.IMPORT_LEASE)}
+            and (i.dispatched_at is null or ${isDue(dispatchedAgainAt, dispatchAgainSeconds * 1000)})
+          for update skip locked
+        ) i
     ) next
     where imports.app_id = next.app_id and imports.import_id = next.import_id
     returning imports.app_id, imports.import_id, attempt, again, extract(epoch from imports.dispatched_at)::float8 as dispatched
@@ -72,59 +63,18 @@ export async function dispatchNextInOrder(
   }))
 }
 
-/**
- * The import orders that hold an unfinished import. Each app has one order of imports and one of dry runs. Each step of
- * the recursion jumps to the following order in the index.
- */
-const ordersOfAllApps = sql`orders as (
-  (
-    select app_id, dry_run from imports where state in ${unfinishedStates}
-    order by app_id, dry_run limit 1
-  )
-  union all
-  select following.app_id, following.dry_run from orders cross join lateral (
-    select app_id, dry_run from imports
-    where state in ${unfinishedStates} and (app_id, dry_run) > (orders.app_id, orders.dry_run)
-    order by app_id, dry_run limit 1
-  ) following
-)`
-
-function ordersOf(appId: number) {
-  return sql`orders as (select ${appId}::integer as app_id, dry_run from (values (false), (true)) kinds (dry_run))`
-}
-
-/** Builds the condition that the lease of `i`, which lasts `leaseMs`, has run out. */
-export function isAbandoned(leaseMs: number) {
-  return sql`(i.state = 'processing' and ${isDue(sql`i.lease_until`, leaseMs)})`
+/** Builds the condition that no worker has `i`: it is queued, or its lease, which lasts `leaseMs`, has run out. */
+export function awaitsWorker(leaseMs: number) {
+  return sql`(i.state = 'queued' or i.state = 'processing' and ${isDue(sql`i.lease_until`, leaseMs)})`
 }
 
 /**
- * `e` is active: it runs, or was released after it committed a batch. This is the condition of the unique index, so
- * each order has at most one active import.
- */
-const isActive = sql`(e.state = 'processing' or e.state = 'queued' and e.holds_order)`
-
-/**
- * `i` is queued, no other import of its order is active, and none precedes `i`.
- *
- * A preceding import that waits for a retry counts. A preceding import that is still uploading counts until the file of
- * `i` has been there for `orderWaitMs`. Once `i` has committed a batch, nothing precedes it any more: files never
- * interleave (design.md §3, Request order).
- *
- * Each part is one index lookup, however many imports of the app wait.
+ * Builds the condition that `i` is next in order. The row that the order rule saw must be the row that is claimed:
+ * another worker may have claimed and released it since.
  */
 export function isNext(orderWaitMs: number) {
-  const waitedUntil = sql`i.queued_at + make_interval(secs => ${orderWaitMs / 1000})`
-  const ofItsOrder = sql`select from imports e where e.app_id = i.app_id and e.dry_run = i.dry_run`
-  const preceding = sql`${ofItsOrder} and e.sequence_number < i.sequence_number`
-  return sql`(
-    i.state = 'queued'
-    and (i.retry_at is null or ${isDue(sql`i.retry_at`, longestRetryDelayMs)})
-    and not exists (${ofItsOrder} and ${isActive} and e.import_id <> i.import_id)
-    and (
-      i.holds_order
-      or not exists (${preceding} and e.state = 'queued')
-        and (${isDue(waitedUntil, orderWaitMs)} or not exists (${preceding} and e.state = 'awaiting_upload'))
-    )
+  return sql`exists (
+    select from runnable_import(i.app_id, i.dry_run, make_interval(secs => ${orderWaitMs / 1000})) next
+    where next.import_id = i.import_id and next.attempt = i.attempt
   )`
 }

@@ -1,7 +1,7 @@
 import type { ImportView } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { isImportId } from '../context.ts'
-import { type UnfinishedState, unfinishedStates } from '../states.ts'
+import type { UnfinishedState } from '../states.ts'
 import { type ImportSummary, selectImports, selectSummaries, toSummary, toView, type ViewRow } from './view.ts'
 
 /** Why an unfinished import does not run. */
@@ -48,7 +48,7 @@ export async function showDetails(
   if (!isImportId(importId)) return undefined
   const row = await selectImports(db)
     .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
-    .select(['sequence_number', 'upload_expires_at', 'holds_order', 'queued_at'])
+    .select(['upload_expires_at', 'queued_at'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
@@ -72,14 +72,9 @@ export async function showDetails(
 }
 
 type WaitRow = ViewRow & {
-  sequence_number: number
   upload_expires_at: Date | null
   retries_at: Date | null
-  holds_order: boolean
 }
-
-/** The import runs, or was released after it committed a batch. It precedes all others of its import order. */
-const runsFirst = sql<boolean>`(state = 'processing' or holds_order)`
 
 async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait | null> {
   if (row.state === 'awaiting_upload') return { for: 'upload', until: row.upload_expires_at }
@@ -87,11 +82,9 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
   if (row.paused) return { for: 'resume' }
   if (row.retries_at !== null) return { for: 'retry', until: row.retries_at }
   const { rows } = await sql<{ import_id: string; state: UnfinishedState; preceding: number }>`
-    select import_id, state, count(*) over ()::integer as preceding from imports
-    where app_id = ${appId} and dry_run = ${row.dry_run} and state in ${unfinishedStates}
-      and import_id <> ${row.import_id}
-      and (${runsFirst} or not ${row.holds_order}::boolean and sequence_number < ${row.sequence_number})
-    order by ${runsFirst} desc, sequence_number limit 1
+    select first.import_id, first.state, mine.place - 1 as preceding
+    from import_places mine join import_places first using (app_id, dry_run)
+    where mine.app_id = ${appId} and mine.import_id = ${row.import_id} and mine.place > 1 and first.place = 1
   `.execute(db)
   const [first] = rows
   if (first === undefined) return { for: 'worker' }
@@ -136,15 +129,10 @@ export async function listImportsBefore(
   }))
 }
 
-/**
- * Returns the places of an app's unfinished imports by ID. The places follow the import order, except that the active
- * import is first.
- */
+/** Returns the places of an app's unfinished imports by ID, as `import_places` of the schema defines them. */
 async function placesInOrder(db: Database, appId: number): Promise<Map<string, number>> {
   const { rows } = await sql<{ import_id: string; place: number }>`
-    select import_id,
-      (row_number() over (partition by dry_run order by ${runsFirst} desc, sequence_number))::integer as place
-    from imports where app_id = ${appId} and state in ${unfinishedStates}
+    select import_id, place from import_places where app_id = ${appId}
   `.execute(db)
   return new Map(rows.map((row) => [row.import_id, row.place]))
 }

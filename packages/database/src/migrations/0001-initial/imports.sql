@@ -91,11 +91,15 @@ create table column_mappings (
 
 create unique index imports_by_id on imports (import_id);
 
--- The guarantee of order (design.md §4): at most one import of an app is active or partly applied at any moment, and one
--- dry run beside it. An import that was released after it committed a batch keeps its app (`holds_order`) until it ends.
--- Otherwise an earlier import could run between two of its batches, and no order of the two files would explain the result.
-create unique index imports_one_active_per_app on imports (app_id, dry_run)
-  where state = 'processing' or state = 'queued' and holds_order;
+-- An import is active if it runs, or was released after it committed a batch. The latter keeps its app (`holds_order`) until
+-- it ends. Otherwise an earlier import could run between two of its batches, and no order of the two files would explain the
+-- result.
+create function is_active_import(state text, holds_order boolean) returns boolean language sql immutable
+  return state = 'processing' or state = 'queued' and holds_order;
+
+-- The guarantee of order (design.md §4, Order): at most one import of an app is active at any moment, and one dry run
+-- next to it.
+create unique index imports_one_active_per_app on imports (app_id, dry_run) where is_active_import(state, holds_order);
 
 -- Finds the first import of each state, in each app's order of imports and in its order of dry runs.
 create index imports_in_order on imports (app_id, dry_run, state, sequence_number)
@@ -166,9 +170,15 @@ create unlogged table import_slot_time (
   noted_at timestamptz not null
 ) with (fillfactor = 50);
 
--- Counts the imports that run or could run now. An app runs one import and one dry run at a time. An import that waits for a
--- retry keeps its app, but needs no worker. The imports of a paused app need none either. The cost depends on the number of apps, not on how many imports each has queued.
-create function runnable_imports() returns bigint language sql stable as $$
+-- The order rule (service.md, States and transitions; design.md §3, Request order). Dispatch, claims, autoscaling and
+-- pages select from what follows, so it is stated once. Each app has one order of imports and one of dry runs.
+
+-- Apps whose imports are paused.
+create view paused_apps as
+  select app_id from apps where paused_at is not null or exists (select from service_pause);
+
+-- The orders that hold an unfinished import. Each step of the recursion jumps to the following order in the index.
+create view import_orders as
   with recursive orders as (
     (
       select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing')
@@ -177,26 +187,53 @@ create function runnable_imports() returns bigint language sql stable as $$
     union all
     select following.app_id, following.dry_run from orders cross join lateral (
       select app_id, dry_run from imports
-      where state in ('awaiting_upload', 'queued', 'processing')
-        and (app_id, dry_run) > (orders.app_id, orders.dry_run)
+      where state in ('awaiting_upload', 'queued', 'processing') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
       order by app_id, dry_run limit 1
     ) following
   )
-  select count(*) from orders cross join lateral (
-    select coalesce(
+  select app_id, dry_run from orders;
+
+-- The unfinished imports with their places in their orders: the active import, then the others by sequence number.
+create view import_places as
+  select app_id, dry_run, import_id, state, row_number() over (
+    partition by app_id, dry_run order by is_active_import(state, holds_order) desc, sequence_number
+  )::integer as place
+  from imports where state in ('awaiting_upload', 'queued', 'processing');
+
+-- The import of an order that runs, or could run if a worker were free; no row if there is none, or if the app is paused.
+-- This is the active import of the order, otherwise its first queued import. An import that waits for a retry keeps its
+-- order and cannot run. A preceding import that is still uploading delays the first queued import until its own file has
+-- been there for `upload_wait`. Once an import has committed a batch, nothing precedes it: files never interleave.
+-- Each part is one index lookup, however many imports of the app wait.
+create function runnable_import(of_app integer, of_dry_run boolean, upload_wait interval) returns setof imports
+language sql stable rows 1 as $$
+  select i.* from imports i
+  where i.app_id = of_app and i.import_id = coalesce(
       (
-        select coalesce(retry_at, '-infinity') from imports i
-        where i.app_id = orders.app_id and i.dry_run = orders.dry_run
-          and (i.state = 'processing' or i.state = 'queued' and i.holds_order)
-        limit 1
+        select import_id from imports e
+        where e.app_id = of_app and e.dry_run = of_dry_run and is_active_import(e.state, e.holds_order) limit 1
       ),
       (
-        select coalesce(retry_at, '-infinity') from imports i
-        where i.app_id = orders.app_id and i.dry_run = orders.dry_run and i.state = 'queued'
-        order by sequence_number limit 1
+        select import_id from imports e
+        where e.app_id = of_app and e.dry_run = of_dry_run and e.state = 'queued' order by sequence_number limit 1
       )
-    ) as retry_at
-  ) first where retry_at <= now()
-    and not exists (select from service_pause)
-    and not exists (select from apps where apps.app_id = orders.app_id and paused_at is not null)
+    )
+    -- 1 minute: the longest pause before a retry.
+    and (i.state = 'processing' or i.retry_at is null or is_due(i.retry_at, interval '1 minute'))
+    and (
+      is_active_import(i.state, i.holds_order)
+      or is_due(i.queued_at + upload_wait, upload_wait)
+      or not exists (
+        select from imports e
+        where e.app_id = of_app and e.dry_run = of_dry_run and e.state = 'awaiting_upload'
+          and e.sequence_number < i.sequence_number
+      )
+    )
+    and not exists (select from paused_apps p where p.app_id = of_app)
+$$;
+
+-- Counts the imports that run or could run now, for autoscaling. Uploads delay nothing here. The cost depends on the number of
+-- apps, not on how many imports each has queued.
+create function runnable_imports() returns bigint language sql stable as $$
+  select count(*) from import_orders o cross join lateral runnable_import(o.app_id, o.dry_run, '0')
 $$;

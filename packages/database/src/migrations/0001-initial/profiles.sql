@@ -9,7 +9,7 @@ create table users (
 );
 
 -- A separate table: a user's first values are then a plain insert instead of a second, larger version of the row that
--- registered the user (docs/performance.md). No foreign key to users: its checks would lock each user of a batch. Whatever
+-- registered the user (docs/decisions.md). No foreign key to users: its checks would lock each user of a batch. Whatever
 -- deletes users deletes their profiles as well. `updated_at` has a default because `copy` accepts no expression such as
 -- now().
 create table profiles (

@@ -1,7 +1,7 @@
 import { gzipMagicBytes, isGzip } from '@sluice/csv'
 import type { ImportContentType } from '@sluice/database'
 import { receiveFile } from './receive-file.ts'
-import type { ExpectedFile, ReceiveFileContext } from './received-imports.ts'
+import type { ExpectedFile, ReceiveFileContext } from './reservation.ts'
 
 /** A file that a person uploads in the dashboard. */
 export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType'> {
@@ -17,7 +17,7 @@ export interface UploadedFile extends Omit<ExpectedFile, 'source' | 'contentType
  * Returns the import's ID; undefined if the import was cancelled while its file came. Throws `TooManyWaiting` before
  * the bytes are read. Throws what reading the bytes throws, and leaves nothing behind then.
  */
-export async function receiveUpload(
+export async function receiveDashboardFile(
   context: ReceiveFileContext,
   appId: number,
   { byteSize, bytes, ...file }: UploadedFile,
@@ -26,7 +26,7 @@ export async function receiveUpload(
   // The type is unknown until the first bytes are read. Queueing the import corrects it.
   const expected = { ...file, source: 'dashboard', contentType: 'text/csv' } as const
   const open = async () => ({ byteSize, ...(await detectType(bytes)) })
-  const received = await receiveFile(context, id, expected, open, async () => {})
+  const received = await receiveFile(context, id, expected, { open, check: async () => {} })
   return received === undefined ? undefined : id.importId
 }
 

@@ -3,7 +3,7 @@ import { FileError } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
 import { inImportTrace } from '@sluice/traces'
-import type { ImportId, ReceiveContext, StoredFile } from '../context.ts'
+import type { ReceiveContext, StoredFile } from '../context.ts'
 import { inspectFile } from '../file/inspect.ts'
 import type { ImportOptions } from '../options.ts'
 import { type FileBody, receiveFile } from './receive-file.ts'
@@ -25,33 +25,27 @@ export interface ReceivedImport {
  * Returns the import, or the documented message if the file is refused. A refused file leaves nothing behind. Throws
  * `TooManyWaiting` before the body is read, and what reading the body throws.
  */
-export async function receiveImport(
+export async function receiveV2File(
   context: ReceiveContext,
   appId: number,
   file: FileBody,
-  alsoCommit: (tx: Database, received: ReceivedImport) => Promise<void> | undefined = () => undefined,
+  alsoCommit?: (tx: Database, received: ReceivedImport) => Promise<void> | undefined,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
-  return await inImportTrace('import received', id.importId, () => receive(context, id, file, alsoCommit))
-}
-
-async function receive(
-  context: ReceiveContext,
-  id: ImportId,
-  file: FileBody,
-  alsoCommit: (tx: Database, received: ReceivedImport) => Promise<void> | undefined,
-): Promise<ReceivedImport | { refused: string }> {
-  const { contentType } = file
-  const expected = { source: 'v2', contentType, longestMs: context.settings.API_UPLOAD_TIMEOUT } as const
-  try {
-    const inspect = async (stored: StoredFile, options: ImportOptions): Promise<ReceivedImport> => {
-      const { profiles } = (await inspectFile(context, stored, options)).columns
-      return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
-    }
-    const received = await receiveFile(context, id, expected, async () => file, inspect, alsoCommit)
-    return received?.checked ?? { refused: 'the import was cancelled' }
-  } catch (error) {
-    if (error instanceof FileError || error instanceof KeyLimitExceeded) return { refused: error.message }
-    throw error
+  const longestMs = context.settings.API_UPLOAD_TIMEOUT
+  const expected = { source: 'v2', contentType: file.contentType, longestMs } as const
+  const check = async (stored: StoredFile, options: ImportOptions): Promise<ReceivedImport> => {
+    const { profiles } = (await inspectFile(context, stored, options)).columns
+    return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }
   }
+  const steps = { open: async () => file, check, ...(alsoCommit && { alsoCommit }) }
+  return await inImportTrace('import received', id.importId, async () => {
+    try {
+      const received = await receiveFile(context, id, expected, steps)
+      return received?.checked ?? { refused: 'the import was cancelled' }
+    } catch (error) {
+      if (error instanceof FileError || error instanceof KeyLimitExceeded) return { refused: error.message }
+      throw error
+    }
+  })
 }
