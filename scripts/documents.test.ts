@@ -28,6 +28,11 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
   }
 })
 
+test.each(documents)('%s fits into 120 columns', (document) => {
+  const lines = readFileSync(join(root, document), 'utf8').split('\n')
+  expect(lines.filter((line) => [...line].length > 120)).toEqual([])
+})
+
 /** Returns the lines of the shell commands in a document. */
 function commandsIn(document: string): string[] {
   const blocks = readFileSync(join(root, document), 'utf8').matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)
@@ -73,16 +78,6 @@ test('each mutation names code and a test that exist', () => {
   }
 })
 
-test('each rule of service.md and design.md in a table of rules has a test that npm test runs', () => {
-  const rows = documents.flatMap((document) => rowsOfRules(readFileSync(join(root, document), 'utf8')))
-  const specified = rows.filter((row) => /\b(?:service|design)\.md\b/.test(row))
-  expect(specified.length).toBeGreaterThan(50)
-  const tests = (row: string) => [...row.matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, path = '']) => path)
-  // A row may say `none`, with its reason.
-  const tested = specified.filter((row) => !row.includes('| none: '))
-  expect(tested.filter((row) => tests(row).every((path) => path.endsWith('.long.test.ts')))).toEqual([])
-})
-
 test('the version is the same in every package, in the chart and at the top of the changelog', () => {
   const [, released] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? []
   const folders = ['apps', 'packages'].flatMap((folder) =>
@@ -96,12 +91,6 @@ test('the version is the same in every package, in the chart and at the top of t
   expect(chart).toContain(`\nversion: ${released}\nappVersion: ${released}\n`)
   expect(readFileSync(join(root, 'infra/helm/sluice/values.yaml'), 'utf8')).toContain(`\n  tag: ${released}\n`)
 })
-
-/** Returns the rows of the tables `rule | code | test` in a document. */
-function rowsOfRules(text: string): string[] {
-  const tables = text.matchAll(/^\| rule.*\| test \|\n\|[-|]+\|\n((?:\|.*\n)+)/gm)
-  return [...tables].flatMap(([, rows = '']) => rows.trimEnd().split('\n'))
-}
 
 /** Returns the anchors that a Markdown renderer creates for a document's headings. */
 function anchorsOf(text: string): string[] {

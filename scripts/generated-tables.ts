@@ -53,25 +53,16 @@ function routeTable(): string {
   return ['| request | does | limit | |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** Lists modules by layers: a module depends on modules of lower layers only. Apps are on top. */
+/** Lists the modules. A module depends on modules that follow it. */
 function moduleTable(modules: readonly Module[]): string {
   const byName = new Map(modules.map((module) => [module.name, module]))
-  const ownDependencies = ({ dependencies }: Module) => dependencies.flatMap((name) => byName.get(name) ?? [])
-  const heightOf = (module: Module): number => Math.max(0, ...ownDependencies(module).map((each) => 1 + heightOf(each)))
-  const row = (layer: string, module: Module) => {
-    const uses = ownDependencies(module).map(({ folder }) => folder.replace('packages/', ''))
-    return `| ${layer} | \`${module.folder}\` | ${module.description} | ${uses.sort().join(', ')} |`
-  }
-  const packages = modules.filter(({ folder }) => folder.startsWith('packages/'))
-  const layers = Map.groupBy(packages, heightOf)
-  return [
-    '| layer | module | holds | depends on |',
-    '|---|---|---|---|',
-    ...modules.filter((module) => !packages.includes(module)).map((module) => row('apps', module)),
-    ...[...layers.keys()]
-      .sort((a, b) => b - a)
-      .flatMap((height) => layers.get(height)?.map((each) => row(`${height}`, each)) ?? []),
-  ].join('\n')
+  const heightOf = ({ dependencies }: Module): number =>
+    Math.max(0, ...dependencies.flatMap((name) => byName.get(name) ?? []).map((each) => 1 + heightOf(each)))
+  const isApp = ({ folder }: Module) => folder.startsWith('apps/')
+  return modules
+    .toSorted((a, b) => Number(isApp(b)) - Number(isApp(a)) || (isApp(a) ? 0 : heightOf(b) - heightOf(a)))
+    .map(({ folder, description }) => `- \`${folder}\`: ${description}`)
+    .join('\n')
 }
 
 /** Returns the document's text with the table made anew. Throws if the document has lost the table's markers. */

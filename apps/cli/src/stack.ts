@@ -26,7 +26,10 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
   return readSecretFiles(process.env)
 }
 
-/** Returns the URL of the database for operator commands: `DATABASE_URL`, or the database of the running stack. */
+/**
+ * Returns the URL of the database for operator commands (design.md §2): `DATABASE_URL`, or the database of the running
+ * stack.
+ */
 export async function databaseUrl(): Promise<string> {
   const env = await environment()
   if (env.DATABASE_URL) {

@@ -82,7 +82,7 @@ async function demonstrate(): Promise<void> {
 
 /** Shows a command of `sluice` as a user would type it, runs it, and shows and returns its output. */
 async function sluice(...args: string[]): Promise<string> {
-  console.log(`$ npm run -s sluice -- ${args.map((arg) => shorten(arg)).join(' ')}`)
+  console.log(`$ npx sluice ${args.map((arg) => shorten(arg)).join(' ')}`)
   const child = spawn(process.execPath, [cliApp, ...args], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => {

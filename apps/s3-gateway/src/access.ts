@@ -46,7 +46,10 @@ export function findSender(db: Database, keys: EncryptionKeys): FindCredentials<
   }
 }
 
-/** Allows a verified sender access to its app's path in the bucket, and to nothing else. Records the use of its key. */
+/**
+ * Allows a verified sender access to its app's path in the bucket, and to nothing else (design.md §4, Isolation).
+ * Records the use of its key.
+ */
 export function authorizeSender({ db, log }: { db: Database; log: Logger }, bucket: string): Authorize<Sender> {
   return ({ appId, accessKeyId }, operation, askedBucket, key) => {
     noteUse(db, appId, accessKeyId).catch((error: unknown) =>

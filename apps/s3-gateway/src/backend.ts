@@ -15,7 +15,7 @@ import { infoOf } from './objects.ts'
 import { checkSize, fileOf, newFileOf, toS3Errors } from './refusals.ts'
 
 /**
- * Creates the backend that shows clients the paths of apps in the deployment's bucket.
+ * Creates the backend that shows clients the paths of apps in the deployment's bucket (service.md, Endpoints 4).
  *
  * An uploaded file is streamed to storage, and is queued as an import before the client gets its answer. A file whose
  * name breaks the rules is refused before its body is read. `authorizeSender` decides which paths a sender may use.

@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 export const bucketLimitSettings = ['RATE_LIMIT_BUCKET_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
 
 /**
- * Opens the limiter of an app's bucket uploads, in the store that all processes share.
+ * Opens the limiter of an app's bucket uploads, in the store that all processes share (design.md §3, Waiting imports).
  *
  * While the store is unavailable, each process counts on its own and logs a warning.
  */

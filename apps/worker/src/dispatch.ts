@@ -5,9 +5,9 @@ import { dueDeliveries } from '@sluice/webhooks'
 import type { Host } from './host.ts'
 
 /**
- * Enqueues jobs for the imports that are next in order, in all apps or in one. A job does not bind its worker to one
- * import: the worker claims the import that is first now (`claimNext`). An import that waits for long is enqueued again
- * only if jobs were lost.
+ * Enqueues jobs for the imports that are next in order, in all apps or in one (design.md §4, No lost work). A job does
+ * not bind its worker to one import: the worker claims the import that is first now (`claimNext`). An import that waits
+ * for long is enqueued again only if jobs were lost.
  */
 export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
   const dispatched = await dispatchNextInOrder(context, appId)

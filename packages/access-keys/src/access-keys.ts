@@ -28,8 +28,8 @@ export class TooManyAccessKeys extends Error {
 }
 
 /**
- * Creates an access key for an app's path in the bucket. Its secret cannot be read again later (service.md,
- * Authentication).
+ * Creates an access key for an app's path in the bucket. Its secret cannot be read again later
+ * (service.md, Authentication 5).
  *
  * Throws `UnknownApp` or {@link TooManyAccessKeys}.
  */

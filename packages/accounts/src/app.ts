@@ -64,7 +64,8 @@ export async function renameApp(db: Database, appId: number, name: string): Prom
 
 /**
  * Issues a new API token. Once it is committed (by the caller, if `db` is a transaction), every process refuses the
- * preceding token, since tokens are looked up per request (service.md, Authentication). Throws {@link UnknownApp}.
+ * preceding token, since tokens are looked up per request (service.md, Authentication 2). Throws
+ * {@link UnknownApp}.
  */
 export async function registerToken(db: Database, appId: number): Promise<string> {
   await requireApp(db, appId)

@@ -4,8 +4,9 @@ export class InvalidAccount extends Error {
 }
 
 /**
- * Returns the normal form of an e-mail address, with its letters in lower case. Addresses are stored, compared and
- * mailed in this form. Two addresses are the same person if and only if their normal forms are equal.
+ * Returns the normal form of an e-mail address, with its letters in lower case (design.md §3, E-mail addresses).
+ * Addresses are stored, compared and mailed in this form. Two addresses are the same person if and only if their normal
+ * forms are equal.
  *
  * Returns undefined unless the text is exactly one address. Display names, line breaks and similar texts could alter a
  * mail's header. Addresses must be ASCII, since lower-casing maps some other letters to ASCII, for example the Kelvin

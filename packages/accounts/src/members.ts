@@ -33,8 +33,8 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 }
 
 /**
- * Adds a member whose address an operator vouches for. The member receives mails from then on. All other callers must
- * have the address confirmed first (packages/sign-in, `inviteMember`).
+ * Adds a member whose address an operator vouches for (design.md §3, E-mail addresses). The member receives mails from
+ * then on. All other callers must have the address confirmed first (packages/sign-in, `inviteMember`).
  *
  * Returns false if the address already belongs to a member, whatever the case of its letters. Throws
  * {@link InvalidAccount}.

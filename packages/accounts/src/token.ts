@@ -36,8 +36,8 @@ export function tokenKey(token: string): string {
 }
 
 /**
- * Opens the lookup of tokens. Concurrent lookups share one query. The query always begins after the lookups, so a token
- * that was replaced before a lookup is never accepted.
+ * Opens the lookup of tokens (design.md §4, Isolation). Concurrent lookups share one query. The query always begins
+ * after the lookups, so a token that was replaced before a lookup is never accepted.
  *
  * Returns a function that accepts the header's text as the client sent it. It returns the app, or undefined if the
  * token is malformed, unknown or replaced. Its duration does not reveal which of these is the case.

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fileNameProblem, fileSizeProblem, hasDotSegment, parseKey, pathOf } from './path.ts'
 
+// service.md, Endpoints 4.
 describe('a key', () => {
   test.each([
     ['uploads/7/people.csv', { appId: 7, fileName: 'people.csv' }],
@@ -78,6 +79,7 @@ describe('a file name', () => {
   })
 })
 
+// service.md, Limits.
 test('a file may have at most 1 GiB', () => {
   expect(fileSizeProblem(0)).toBeUndefined()
   expect(fileSizeProblem(2 ** 30)).toBeUndefined()

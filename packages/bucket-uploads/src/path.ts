@@ -37,7 +37,7 @@ export function parseKey(key: string): FileKey | undefined {
 }
 
 /**
- * Checks a file name (service.md, Bulk import v3, other upload routes).
+ * Checks a file name (service.md, Endpoints 4).
  *
  * Returns a description of the problem, or undefined if the name is valid. An encoded slash counts as a slash, because
  * a program may decode the name once too often.

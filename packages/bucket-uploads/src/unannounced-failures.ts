@@ -14,7 +14,8 @@ interface FailedFile {
 }
 
 /**
- * Records a failed attempt to import a file, and refuses the file after ten failures over at least an hour.
+ * Records a failed attempt to import a file, and refuses the file after ten failures over at least an hour
+ * (design.md §4, 8).
  *
  * Later files of the app wait until the file is imported or refused. Without the limit, they could wait forever.
  */

@@ -16,6 +16,7 @@ const catalogue = Object.entries(errors)
     return [name, (make as (...args: unknown[]) => ErrorAnswer)(list, 1)] as const
   })
 
+// service.md, Errors.
 test.each(catalogue)('the documented error %s has a class of its own', (_, { status, body }) => {
   const { code, messages } = body.error
   const error = apiError({ status, code, messages, retryAfterMs: undefined, requestId: undefined })

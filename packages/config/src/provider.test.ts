@@ -5,6 +5,7 @@ import { readSettings } from './read.ts'
 const given = { OIDC_ISSUER: 'https://id.example.com/', OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: 'secret' }
 const read = (environment: Record<string, string>) => providerSettings(readSettings(environment, signInSettings))
 
+// second-day.md §6.
 test('without an issuer, people sign in by mail only', () => {
   expect(read({})).toBeUndefined()
 })

@@ -20,7 +20,7 @@ export interface ProviderSettings {
 }
 
 /**
- * Returns the provider that people sign in with, or undefined if only mailed links sign in. Throws
+ * Returns the provider that people sign in with, or undefined if only mailed links sign in (second-day.md §6). Throws
  * {@link SettingsError} if a setting of the provider is missing, or if nobody could sign in.
  */
 export function providerSettings(settings: Settings<(typeof signInSettings)[number]>): ProviderSettings | undefined {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readSettings } from './read.ts'
 
+// design.md §2.
 describe('readSettings', () => {
   test('returns typed values: milliseconds, bytes, numbers, lists', () => {
     const read = readSettings(

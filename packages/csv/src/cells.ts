@@ -137,7 +137,7 @@ export class ByteSplitter<Bytes extends Uint8Array> implements ByteCells<Bytes> 
 }
 
 /**
- * Returns the original bytes of each value of a row.
+ * Returns the original bytes of each value of a row (service.md, Bulk import CSV file; design.md §3, CSV dialect).
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
 import { FileError } from './file-error.ts'
 
 /**
- * Returns the error of a file with wrong columns. Accepts the names of the wrong columns, all columns of the file, and
- * a function that writes the message around a list of names. The message for the log has the number of names instead,
- * because logs contain no text of a file.
+ * Returns the error of a file with wrong columns (design.md §3, Placeholders in messages). Accepts the names of the
+ * wrong columns, all columns of the file, and a function that writes the message around a list of names. The message
+ * for the log has the number of names instead, because logs contain no text of a file.
  *
  * @example
  * ```ts

@@ -22,6 +22,7 @@ function closed(stream: Readable): Promise<void> {
   })
 }
 
+// design.md §3, Sizes; design.md §3, Gzip.
 describe('decompress of a gzip file', () => {
   test('returns the compressed bytes', async () => {
     expect(await gunzipped(gzipSync(text))).toEqual(text)

@@ -12,8 +12,8 @@ export interface DecompressOptions {
 }
 
 /**
- * Decompresses a stored file (design.md §3, Gzip and Sizes). Several gzip members are one stream. A file that is not
- * declared as gzip passes through unchanged, whatever its first bytes.
+ * Decompresses a stored file (design.md §3, Gzip; design.md §3, Sizes). Several gzip members are one stream.
+ * A file that is not declared as gzip passes through unchanged, whatever its first bytes.
  *
  * Throws {@link FileError} if gzip bytes are empty, not gzip, damaged, cut off, or followed by other bytes. Throws it
  * as well if there are more than `limitBytes` uncompressed bytes. Errors of the source pass through.

@@ -17,6 +17,8 @@ function headerOfSize(bytes: number): string {
   return names.join(',')
 }
 
+// service.md, What the service does; service.md, Bulk import CSV file; service.md, Limits;
+// design.md §3, Placeholders in messages; design.md §3, Columns; design.md §3, Standard profiles.
 describe('readHeader returns the names and the start of the data', () => {
   test.each([
     ['LF', 'user_id,age\n1,2\n', ['user_id', 'age'], 12],

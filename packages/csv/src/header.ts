@@ -13,8 +13,9 @@ export interface Header {
 }
 
 /**
- * Reads the header of a file (service.md, Bulk import CSV file). A leading BOM and leading blank lines are dropped.
- * White space in names is kept.
+ * Reads the header of a file (service.md, Bulk import CSV file; service.md, What the service does; service.md, Limits;
+ * design.md §3, Columns; design.md §3, Standard profiles). A leading BOM and leading blank lines are dropped. White
+ * space in names is kept.
  *
  * Accepts uncompressed bytes from the start of the file. Ends the source after the chunk that completes the header.
  *

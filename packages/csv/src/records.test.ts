@@ -58,6 +58,7 @@ function expectedRecords(document: Buffer, maxRecordBytes: number): string[] {
   return found
 }
 
+// design.md §3, Width of a file; design.md §3, CSV dialect.
 describe('RecordFramer', () => {
   test.each([
     ['LF', 'a,b\nc,d\n', ['4 well-formed', '8 well-formed']],

@@ -20,7 +20,8 @@ export interface RecordBlock extends Omit<Records<Uint8Array>, 'columns'> {
 }
 
 /**
- * Cuts a stream of bytes into records. Does not split the records into cells.
+ * Cuts a stream of bytes into records (design.md §3, Width of a file; design.md §3, CSV dialect). Does not split the
+ * records into cells.
  *
  * The quoting of a record is broken if any byte except a separator or a line break follows a closing quote. It is also
  * broken if the file ends, or the record reaches its size limit, within quotes. Only the record's first physical line

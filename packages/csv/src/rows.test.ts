@@ -44,6 +44,7 @@ const csvParseOptions = {
   record_delimiter: ['\r\r\n', '\r\n', '\n'],
 } as const satisfies Options
 
+// design.md §3, CSV dialect.
 describe('readRows', () => {
   test.each([
     [

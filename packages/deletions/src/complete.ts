@@ -10,7 +10,7 @@ import { userData } from './user-data.ts'
 /** Maximum number of requests that one transaction closes. */
 const batchRequests = 1_000
 
-/** Returns the completions that are due at `now`, earliest first. */
+/** Returns the completions that are due at `now`, earliest first (design.md §3, Deletion mail). */
 export async function dueCompletions(db: Database, now: Date): Promise<DueCompletion[]> {
   const rows = await db
     .selectFrom('deletion_requests')

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deletionDates, localDay } from './dates.ts'
 
+// service.md, States and transitions; design.md §3, Deletion dates.
 describe('deletion dates', () => {
   // zone, accepted, starts, completes
   test.each([

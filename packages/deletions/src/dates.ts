@@ -11,7 +11,8 @@ export interface DeletionDates {
 
 /**
  * Computes the dates of a deletion that was accepted at an instant. It starts 6 × 24 hours later. It completes at the
- * beginning of the 7th of the month after the start's month (design.md §3, Deletion dates).
+ * beginning of the 7th of the month after the start's month (design.md §3, Deletion dates;
+ * service.md, States and transitions).
  *
  * `timeZone` is the IANA time zone of the calendar. Throws a RangeError if it is unknown.
  */

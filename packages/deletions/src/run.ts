@@ -15,8 +15,9 @@ export interface DeletionRun {
 }
 
 /**
- * Starts and completes the deletions that are due at `now`, however long ago they became due. Several processes may run
- * this at once. If a run is interrupted, the next run does the rest.
+ * Starts and completes the deletions that are due at `now`, however long ago they became due
+ * (service.md, States and transitions). Several processes may run this at once. If a run is interrupted, the next run
+ * does the rest.
  *
  * If deletions of some apps fail, it runs all others and then throws an AggregateError. Throws an AbortError if the
  * process shuts down.

@@ -7,7 +7,10 @@ export interface UserDocument extends UserView {
   deletion: UserDeletionView | null
 }
 
-/** Returns a user with all profile values and the pending deletion; undefined if the ID is not registered. */
+/**
+ * Returns a user with all profile values and the pending deletion; undefined if the ID is not registered
+ * (second-day.md §3).
+ */
 export async function showUserDocument(db: Database, appId: number, userId: string): Promise<UserDocument | undefined> {
   // An invalid ID is never registered. Without this check, an ID with U+0000 would cause an error of Postgres.
   if (userIdProblem(userId) !== undefined) return undefined

@@ -5,6 +5,7 @@ import { CannotDecrypt, decrypt, encrypt, isCurrent } from './encryption.ts'
 
 const [old, current, other] = [randomBytes(32), randomBytes(32), randomBytes(32)]
 
+// design.md §4, Isolation.
 test('any text decrypts to itself, and never encrypts to the same bytes twice', async () => {
   await fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (owner, text) => {

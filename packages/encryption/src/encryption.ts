@@ -21,7 +21,8 @@ export class CannotDecrypt extends Error {
 }
 
 /**
- * Encrypts a text with the first key. `owner` names the text's owner: the text cannot be decrypted for another owner.
+ * Encrypts a text with the first key (design.md §4, Isolation). `owner` names the text's owner: the text cannot be
+ * decrypted for another owner.
  *
  * Returns the concatenation of the key's name (the beginning of its SHA-256), the nonce, the ciphertext and the tag.
  */

@@ -17,8 +17,9 @@ const passSize = 100
 const expiredRetentionDays = 2
 
 /**
- * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago. If a deletion completed since an import was
- * sent, its files are removed as soon as the import has ended. Safe to run in several processes at once.
+ * Removes the stored files of imports that ended `FILE_RETENTION_DAYS` ago (design.md §3, Stored files). If a deletion
+ * completed since an import was sent, its files are removed as soon as the import has ended. Safe to run in several
+ * processes at once.
  *
  * Tries each import once. Stops before the next import when the process shuts down. Returns the number of imports whose
  * files it removed.

@@ -20,6 +20,7 @@ const ended = {
 }
 const failed = { ...ended, state: 'failed' as const }
 
+// service.md, Events.
 test('the mail of a completed import without errors has counts and no link', () => {
   const mail = importNotification(ended)
   expect(mail.subject).toBe('Profile import completed: 1,200 rows applied')

@@ -26,7 +26,7 @@ export interface EndedImport {
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
-/** Returns the import notification mail. */
+/** Returns the import notification mail (design.md §3, Gzip). */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
   const facts = {

@@ -8,9 +8,9 @@ export interface MailId {
 }
 
 /**
- * Adds a mail about an event to the outbox, for every member who gets the app's mails. `tx` is the transaction of the
- * event, so that the event and its mails are committed together or not at all. One statement serves any number of
- * members.
+ * Adds a mail about an event to the outbox, for every member who gets the app's mails (design.md §4, Mails). `tx` is
+ * the transaction of the event, so that the event and its mails are committed together or not at all. One statement
+ * serves any number of members.
  *
  * `event` names the event, such as `import:<id>`: a second mail about the same event is not added. Returns the new
  * mails.

@@ -34,8 +34,8 @@ const longestDialogueMs = 90_000
 const longestWaitDays = 5
 
 /**
- * Opens the sending side of the outbox. If `dashboardUrl` is set, each mail to a member has a link that ends the app's
- * mails to this member. Tests shorten the longest dialogue.
+ * Opens the sending side of the outbox (design.md §4, Mails). If `dashboardUrl` is set, each mail to a member has a
+ * link that ends the app's mails to this member. Tests shorten the longest dialogue.
  */
 export function openMailer(
   db: Database,

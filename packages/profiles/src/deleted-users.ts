@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from '@sluice/database'
 
-/** Returns an expression for the salted hash of a user ID, which is its key in `recently_deleted_users`. */
+/**
+ * Returns an expression for the salted hash of a user ID, which is its key in `recently_deleted_users`
+ * (service.md, States and transitions).
+ */
 export function recentlyDeletedHash(appId: number, userId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`sha256((select user_hash_salt from apps where app_id = ${appId}::integer) || convert_to(${userId}, 'UTF8'))`
 }

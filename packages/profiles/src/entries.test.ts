@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkEntries } from './entries.ts'
 
+// service.md, What the service does; service.md, Profile entry; design.md §3, Standard profiles.
 describe('entries of a profile update', () => {
   test('are returned in the same order, repeated keys too, with datetimes in UTC and without other members', () => {
     const entries = [

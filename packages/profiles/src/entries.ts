@@ -12,7 +12,8 @@ import {
 import { parseJsonValue } from './values/json.ts'
 
 /**
- * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003).
+ * Checks each entry of a profile update by itself (service.md, Profile entry; code 1003;
+ * service.md, What the service does; service.md, Endpoints 2; service.md, Errors; design.md §3, Standard profiles).
  *
  * Returns the entries in the same order, with datetimes in UTC. If entries are invalid, returns a message for each
  * instead, at most 100. A message names the entry's key, or the entry's index if the key cannot be shown.

@@ -4,7 +4,10 @@ import { mergeIntoExisting } from './existing-profile.ts'
 import { inOrderOfApp, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
-/** The user ID is not registered (service.md, Errors, code 1002). */
+/**
+ * The user ID is not registered (service.md, Errors, code 1002; service.md, Profile entry;
+ * service.md, Profile update request; design.md §3, Profile update).
+ */
 export class UnregisteredUser extends Error {
   override readonly name = 'UnregisteredUser'
 }

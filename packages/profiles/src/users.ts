@@ -11,7 +11,8 @@ export function userIdProblem(userId: string): string | undefined {
 const idsPerStatement = 1_000
 
 /**
- * Registers users. Users that are already registered stay as they are.
+ * Registers users (service.md, What the service does; design.md §3, Registering users). Users that are already
+ * registered stay as they are.
  *
  * Accepts valid user IDs. Returns how many of them are new.
  */

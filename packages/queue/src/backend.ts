@@ -76,8 +76,8 @@ interface OpenWorker {
 const noPriority = 0
 
 /**
- * Returns how many jobs of a queue wait for a worker, also while the queue is paused: then `getJobCounts` counts none
- * of them on Postgres.
+ * Returns how many jobs of a queue wait for a worker, also while the queue is paused (design.md §1): then
+ * `getJobCounts` counts none of them on Postgres.
  */
 export async function countWaitingJobs(queue: Pick<OpenQueue, 'getCountsPerPriority'>): Promise<number> {
   return (await queue.getCountsPerPriority([noPriority]))[noPriority] ?? 0

@@ -72,7 +72,10 @@ export interface RateLimiterOptions {
 /** How long opening waits for the store. A process starts even if the store is unreachable. */
 const openTimeoutMs = 1_000
 
-/** Opens the limits of all functions on a store (service.md, Rate rules). A window begins with the first request. */
+/**
+ * Opens the limits of all functions on a store (service.md, Rate rules; design.md §3, Rate limits). A window begins
+ * with the first request.
+ */
 export async function openRateLimiter<Name extends string>(
   store: RateLimitStore,
   limits: Record<Name, RateLimit>,

@@ -14,6 +14,7 @@ async function logOf(statements: string): Promise<string> {
   return stdout
 }
 
+// design.md §4, Isolation.
 test('secrets are redacted by their name, at any usual depth', async () => {
   const log = await logOf(`
     log.info({ api_token: 'hunter2', headers: { 'x-service-token': 'hunter2', authorization: 'hunter2' } })

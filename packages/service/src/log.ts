@@ -14,8 +14,8 @@ const longestText = 1_000
 const apiToken = /slc_\d+_[\w-]{43}/g
 
 /**
- * Opens the structured log of a process: JSON lines on stdout, with the process's name. If nobody reads the lines any
- * more, the process continues without a log.
+ * Opens the structured log of a process (design.md §4, Isolation): JSON lines on stdout, with the process's name. If
+ * nobody reads the lines any more, the process continues without a log.
  */
 export function openLog(name: string): Logger {
   const { LOG_LEVEL: level } = readSettings(process.env, ['LOG_LEVEL'])

@@ -29,8 +29,8 @@ export type InvitationOutcome =
   | { outcome: 'too many mails'; waitMs: number }
 
 /**
- * Invites a person to an app. The person becomes a member by confirming the address; until then, the address gets no
- * mail but the link. Another invitation of the same address replaces the link.
+ * Invites a person to an app (design.md §3, E-mail addresses). The person becomes a member by confirming the address;
+ * until then, the address gets no mail but the link. Another invitation of the same address replaces the link.
  *
  * `by` is the address of the inviting member. `memberLimit` counts members and invitations. Throws `InvalidAccount` if
  * the address is not valid.

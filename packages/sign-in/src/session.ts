@@ -40,9 +40,9 @@ export async function redeemLink(db: Database, linkSecret: string): Promise<stri
 }
 
 /**
- * Returns the owner of a session with their current apps: a member who is removed from an app loses access with the
- * next request. Returns undefined if the session is unknown, expired or no longer confirmed, or its owner is no
- * longer a member or an operator.
+ * Returns the owner of a session with their current apps (design.md §4, Isolation): a member who is removed from an app
+ * loses access with the next request. Returns undefined if the session is unknown, expired or no longer confirmed, or
+ * its owner is no longer a member or an operator.
  */
 export async function findVisitor(db: Database, secret: string): Promise<Visitor | undefined> {
   const { rows } = await prepared<{

@@ -4,9 +4,9 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace'
 const addressAttributes = ['url.full', 'url.path', 'url.query', 'http.url', 'http.target']
 
 /**
- * Removes URLs from every span before it ends. Paths hold the secrets of sign-in and error-file links, and queries hold
- * the signatures of pre-signed requests. A list of secrets would miss the next kind of secret, so spans name routes
- * instead.
+ * Removes URLs from every span before it ends (design.md §4, Isolation). Paths hold the secrets of sign-in and
+ * error-file links, and queries hold the signatures of pre-signed requests. A list of secrets would miss the next kind
+ * of secret, so spans name routes instead.
  */
 export const hideAddresses: SpanProcessor = {
   onStart() {},

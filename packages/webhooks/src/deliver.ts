@@ -46,8 +46,8 @@ type Failure = { status: number | null; error: string; retryAfterSeconds?: numbe
 const longestError = 300
 
 /**
- * Opens the sending side of the outbox. Tests replace the lookup of names, the certificate authorities and the time
- * limit.
+ * Opens the sending side of the outbox (second-day.md §5). Tests replace the lookup of names, the certificate
+ * authorities and the time limit.
  */
 export function openDeliverer(
   db: Database,

@@ -27,7 +27,7 @@ export interface AppEvent {
   hasFileName?: boolean
 }
 
-/** For how long a delivery is tried (second-day.md, Section 5). */
+/** For how long a delivery is tried (second-day.md §5). */
 export const retryDays = 3
 
 /** Whether an endpoint of the app has chosen the event. If none has, the caller need not read the data of the event. */

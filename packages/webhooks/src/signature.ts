@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const secretPrefix = 'whsec_'
 
-/** Bytes of a secret (second-day.md, Section 5). */
+/** Bytes of a secret (second-day.md §5). */
 const secretBytes = 24
 
 /** Creates the secret of an endpoint in the form of Standard Webhooks: `whsec_` and base64. */

@@ -14,6 +14,7 @@ beforeAll(async () => {
 
 const newApp = () => createApp(database.db, { name: 'Shop', email: 'ann@example.com' })
 
+// design.md §4, Isolation.
 test('a token belongs to its app alone', async () => {
   const [first, second] = [await newApp(), await newApp()]
   expect(await authenticate(first.apiToken)).toBe(first.appId)
@@ -22,6 +23,7 @@ test('a token belongs to its app alone', async () => {
   expect(await authenticate(swapped)).toBeUndefined()
 })
 
+// service.md, Authentication 2.
 test('a new token makes the old one unusable at once', async () => {
   const { appId, apiToken } = await newApp()
   const replaced = await registerToken(database.db, appId)

@@ -20,6 +20,7 @@ const lookalikes = [
   ['a full-width letter', '\uff41dmin@corp-mail.example'],
 ] as const
 
+// design.md §3, E-mail addresses.
 describe.each(lookalikes)('an address with %s', (_, address) => {
   test('is refused for a member, an operator and an app', async () => {
     const { appId } = await newApp()

@@ -129,6 +129,7 @@ describe('the document', () => {
     expect(await (await fetch(`${api.url}/openapi.json`)).json()).toEqual(document)
   })
 
+  // service.md, Versioning.
   test('has exactly the routes of the API', async () => {
     const settings = readSettings({}, [...deletionRequestSettings, ...receiveSettings])
     const storage = openTestStorage()

@@ -55,6 +55,7 @@ function expectFewTries(failures: readonly unknown[], begun: number): void {
 describe.each(stores)('rate limits in %s', (name, store) => {
   const isAvailable = name === 'Postgres' || inject('redisUrl') !== undefined
 
+  // design.md §3, Rate limits.
   test.runIf(isAvailable)('two processes share their counts, and allow exactly the limit', async () => {
     const processes = [await openLimiter(store()), await openLimiter(store())]
     const app = newApp()
@@ -116,6 +117,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(link.roundTrips() - before).toBe(100)
   })
 
+  // service.md, Rate rules.
   test.runIf(isAvailable)('subjects, such as tokens, and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]

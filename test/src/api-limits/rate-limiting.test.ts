@@ -80,6 +80,7 @@ describe.each([
     }
   })
 
+  // service.md, Errors; service.md, Rate rules.
   test.runIf(isAvailable)(
     'over the limit, every process answers 429 with the time to wait, and does nothing',
     async () => {
@@ -115,6 +116,7 @@ describe.each([
     }
   })
 
+  // design.md §3, Rate limits.
   test.runIf(isAvailable)('a newly registered token of an app starts its own count', async () => {
     const { appId, apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
     for (const api of [...apis, ...apis]) await post(api.url, apiToken)

@@ -28,6 +28,7 @@ async function optionsOf({ headers }: { headers: Record<string, unknown> }) {
     .executeTakeFirst()
 }
 
+// second-day.md §1.
 test('they are kept with the import, and its view has the name of the file', async () => {
   const answer = await request({
     profile_types: { zip: 'string', __proto__x: 'int' },

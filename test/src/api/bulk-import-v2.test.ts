@@ -25,6 +25,7 @@ async function statusOf(app: App, importId: unknown) {
   return importView.parse(answer.body)
 }
 
+// service.md, Endpoints 5; service.md, Errors; design.md §3, v2 types in the answer.
 describe('202', () => {
   const file = 'user_id,name,age,score,joined\nu1,Ann,34,57.1,2026-01-01\nu2,Bob,,,\n'
   const types = {
@@ -92,6 +93,7 @@ describe('202', () => {
     expect([turn?.importId, others]).toEqual([ids[0], []])
   })
 
+  // service.md, Versioning.
   test('the answer states that the endpoint is deprecated, since when, and its replacement', async () => {
     const headers = {
       deprecation: '@1630368000',

@@ -16,6 +16,9 @@ beforeAll(async () => {
   return () => api.close()
 })
 
+// service.md, Bulk import upload request; service.md, Endpoints 3; service.md, Errors;
+// design.md §3, First request's success; design.md §3, byte_size over the limit.
+// service.md, Limits.
 test.each([
   ['text/csv', 2 ** 30],
   ['application/gzip', 100 * 2 ** 20],

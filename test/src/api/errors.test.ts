@@ -6,7 +6,7 @@ import { limits } from '@sluice/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// Rules for all endpoints: service.md, Authentication and Errors.
+// Rules for all endpoints: service.md, Authentication 3; service.md, Errors.
 let api: TestApi
 let app: App
 let port: number
@@ -27,6 +27,7 @@ const endpoints = [
 
 const notFound = { status: 404, body: { status: 'not_found', error: { messages: ['Not found.'] } } }
 
+// design.md §3, Token missing; design.md §3, Error bodies.
 describe('404', () => {
   test.each(['/', '/v1', '/v2/user_profiles/', '/V2/user_profiles', '/v3/user_profiles', '/v2//user_profiles', '/%zz'])(
     'an unknown path: %s',
@@ -42,6 +43,7 @@ describe('404', () => {
   })
 
   const methods = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE', 'POST', 'TRACE', 'PROPFIND', 'QUERY'] as const
+  // design.md §3, Wrong method.
   test.each(endpoints)('another method on a known path: $method $path', async ({ method, path }) => {
     const both = path === '/v3/user_profiles/bulk_import' ? [method, 'GET'] : [method]
     const documented: string[] = both.includes('GET') ? [...both, 'HEAD'] : both

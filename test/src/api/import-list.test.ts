@@ -66,6 +66,7 @@ async function allPages(query: string): Promise<string[]> {
   return found
 }
 
+// second-day.md §3.
 describe('the list of imports', () => {
   test('has the newest 20 of the token’s app, each as the status of the import shows it', async () => {
     const answer = await get()

@@ -16,6 +16,7 @@ const update = (app: App, userId: string, entry: { key: string; type: string; va
 
 const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
 
+// design.md §3, Profile update.
 describe('requests at the same moment', () => {
   test('that register one key with different types agree on one type: the others are refused and leave nothing', async () => {
     for (let round = 0; round < 5; round++) {

@@ -21,7 +21,9 @@ interface Entry {
 const update = (app: App, ...entries: Entry[]) => send(api, app, path, { user_id: 'u1', user_profiles: entries })
 const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
 
+// service.md, Errors; design.md §3, Malformed JSON.
 describe('202', () => {
+  // service.md, Endpoints 2.
   test('the answer echoes user and entries in the order given; answer and profile hold datetimes in UTC', async () => {
     const app = await openApp(api, ['u1'])
     const answer = await update(
@@ -54,6 +56,7 @@ describe('202', () => {
     expect(await profileOf(api, app, 'u2')).toEqual({})
   })
 
+  // service.md, Profile entry.
   test('the latest entry of a repeated key is applied, and all entries are echoed', async () => {
     const app = await openApp(api, ['u1'])
     const entries = [
@@ -164,6 +167,7 @@ describe('400, nothing is applied', () => {
       ['with half a character', 'u1\ud800'],
     ])('%s', (_, userId) => refused({ user_id: userId, user_profiles: [good] }, 1002, 'user_id is unregistered user'))
 
+    // service.md, Profile update request.
     test('the user is registered in another app only', async () => {
       await openApp(api, ['stranger'])
       await refused({ user_id: 'stranger', user_profiles: [good] }, 1002, 'user_id is unregistered user')

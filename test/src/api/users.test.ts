@@ -16,6 +16,7 @@ const register = (app: App, userIds: unknown) => send(api, app, path, { user_ids
 const usersOf = ({ appId }: App) => userIdsIn(api.database, 'users', appId)
 
 describe('202', () => {
+  // service.md, What the service does.
   test('the users are registered when the answer arrives, in this app alone', async () => {
     const [app, other] = [await openApp(api), await openApp(api)]
     expect(await register(app, ['b', ' a ', '名前', 'b'])).toMatchObject({ status: 202, body: { status: 'accepted' } })

@@ -9,6 +9,7 @@ const v2 = '/v2/user_profiles/bulk_import'
 const request = { checksum: '6VkhpT2eVzkbUMqljvj/Fg==', byte_size: '15' }
 const csv = { headers: { 'content-type': 'text/csv' } }
 
+// design.md §3, Waiting imports.
 test('an app that has WAITING_IMPORTS_LIMIT imports waiting gets 429 with Retry-After, on v2 and on v3', async () => {
   const api = await openTestApi({ WAITING_IMPORTS_LIMIT: '5' })
   onTestFinished(() => api.close())

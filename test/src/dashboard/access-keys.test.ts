@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-// Access keys of the S3 gateway on the Credentials page (service.md, Authentication).
+// Access keys of the S3 gateway on the Credentials page (service.md, Authentication 5; service.md, Endpoints 4).
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard()

@@ -15,6 +15,7 @@ async function openShop(email: string): Promise<{ appId: number; apiToken: strin
   return { ...app, member: await signIn(dashboard, email) }
 }
 
+// service.md, Authentication 1.
 test('a new API token is shown once, and the old token stops working', async () => {
   const { appId, apiToken, member } = await openShop('token@example.com')
   const path = `/apps/${appId}/credentials/api-token`

@@ -21,6 +21,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await dashboard.close()
   })
 
+  // second-day.md §1.
   test('a dropped file is previewed before it is sent: first rows, column types, and what is registered', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)

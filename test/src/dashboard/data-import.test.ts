@@ -38,6 +38,7 @@ const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('ap
 /** Returns the ID of the import that an answer redirects to. */
 const importAt = ({ headers }: { headers: Headers }) => headers.get('location')?.split('/').at(-1) ?? ''
 
+// service.md, Endpoints 4; service.md, Limits.
 describe('an uploaded file', () => {
   test('is stored under its name, gets the next sequence number, and is imported like any other file', async () => {
     const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))

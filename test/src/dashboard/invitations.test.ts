@@ -53,6 +53,7 @@ async function recipients({ appId }: Shop): Promise<string[]> {
   return mails.map(({ recipient }) => recipient).toSorted()
 }
 
+// design.md §3, E-mail addresses.
 test('an added person gets mails and may sign in only after confirming the address through a mailed link', async () => {
   const shop = await openShop('owner.a@example.com')
   expect(await add(shop, 'Guest.A@example.com')).toBe(303)

@@ -89,6 +89,7 @@ test('a removed member loses access with the next request', async () => {
   expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
 })
 
+// design.md §4, Isolation.
 test('members see only their own apps, and operators see all apps', async () => {
   const own = await openApp(dashboard, 'Own', 'owner@example.com')
   const other = await openApp(dashboard, 'Foreign', 'stranger@example.com')

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
+// design.md §3, Waiting imports.
 test('the uploads of an app in a window are limited, whichever member sends them, and other apps are unaffected', async () => {
   let close = async () => {}
   const dashboard = await openTestDashboard(async ({ url }) => {

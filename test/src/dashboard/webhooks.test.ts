@@ -16,6 +16,7 @@ afterAll(() => dashboard.close())
 
 const secretIn = (text: string) => /aria-label="Secret of the endpoint">(whsec_[\w+/]{32})</.exec(text)?.[1] ?? ''
 
+// second-day.md §5.
 test('a member adds an endpoint, sees its secret once, and replaces it', async () => {
   const { appId, page, member } = await openShop(dashboard, 'add@example.com')
   const receiver = await openReceiver()

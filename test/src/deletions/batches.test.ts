@@ -24,6 +24,7 @@ beforeEach(async () => {
 
 const users = Array.from({ length: 60 }, (_, index) => `user-${index}`)
 
+// service.md, Events; design.md §3, Deletion mail.
 test('many users are deleted in batches; the next run continues an interrupted one, and only the end is mailed', async () => {
   const appId = await openApp(fixture, [...users, 'other'])
   await request(fixture, appId, users, accepted)

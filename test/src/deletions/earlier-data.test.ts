@@ -27,6 +27,7 @@ beforeEach(async () => {
 const csvBytes = Buffer.from(csv)
 const md5 = '2+2ZLdO38zP1EU2PhOYxMw=='
 
+// service.md, States and transitions.
 describe('a file that waits while a user is deleted', () => {
   test.each([
     ['is applied to', 'registers again', true],

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
 import { userIdsIn } from '../environment/database.ts'
 
-// POST /v3/user_data_deletions: service.md, Endpoints, 1.
+// POST /v3/user_data_deletions: service.md, Endpoints 1.
 const path = '/v3/user_data_deletions'
 const body = { identity_type: 'user_id', identity_value: ['alice'] }
 
@@ -24,6 +24,7 @@ async function requestsOf({ appId }: App) {
 
 const namedOf = ({ appId }: App) => userIdsIn(api.database, 'deletion_request_users', appId)
 
+// service.md, Deletion request; service.md, Errors.
 describe('202', () => {
   test.each([
     ['one user ID', 'alice', ['alice']],
@@ -51,6 +52,7 @@ describe('202', () => {
     expect(request?.completes_at.toISOString()).toMatch(/-07T00:00:00.000Z$/)
   })
 
+  // design.md §3, Deletion: unknown user IDs.
   test('a request may hold 10,000 of the longest IDs', async () => {
     const app = await openApp(api)
     const ids = Array.from({ length: 10_000 }, (_, index) => `${'😀'.repeat(250)}${String(index).padStart(5, '0')}`)
@@ -101,6 +103,7 @@ describe('a refused request changes nothing', () => {
     expect(await requestsOf(app)).toEqual([])
   })
 
+  // service.md, States and transitions.
   test('404 for another method', async () => {
     const app = await openApp(api)
     expect((await send(api, app, path, undefined, { method: 'GET' })).status).toBe(404)

@@ -22,6 +22,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
+// design.md §2.
 describe('the life of a deletion', () => {
   test('a request is accepted, started and completed at its exact instants; until then the user stays and can be updated', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
@@ -66,6 +67,7 @@ describe('the life of a deletion', () => {
     await expect(joinedProfileUpdates(fixture.database.db, 500)(appId, 'alice', name('x'))).rejects.toThrow()
   })
 
+  // service.md, States and transitions; design.md §3, Deletion dates.
   test('a user is no campaign target from the start on, by the clock of the database, even if maintenance is late', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
     const day = 24 * 60 * 60_000

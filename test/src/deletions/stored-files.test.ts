@@ -21,6 +21,7 @@ const storedKeys = async (appId: number) => {
   return imports.filter((_, index) => stats[index] !== undefined).map(({ object_key }) => object_key)
 }
 
+// design.md §3, Deleting.
 describe('stored files', () => {
   test('of ended imports are removed, upload and error file, and the link to the error file has expired', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])

@@ -59,6 +59,7 @@ async function mailsOf(importId: string) {
     .execute()
 }
 
+// design.md §3, Dry run, cancel.
 test('at any moment, a cancelled import has applied whole batches from its start, and the following imports keep their order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 }), fc.nat({ max: 70 }), fc.boolean(), async (target, moment, waits) => {

@@ -110,6 +110,7 @@ describe('a worker that dies in the middle', () => {
     expect(errorFile?.toString()).toContain('t should be integer,u1,x\n')
   })
 
+  // design.md §4, One owner.
   test('but was only paused cannot write once its successor has claimed the import', async () => {
     const importId = await app.queue(file)
     const stopped = await app.claim(importId)
@@ -183,6 +184,7 @@ describe('storage that fails', () => {
     await expectUndisturbed(importId)
   })
 
+  // design.md §4, 8.
   test('every time: the import fails after IMPORT_ATTEMPTS tries, with a mail, and the following import is next in order', async () => {
     const poisonous = await app.queue(file)
     const next = await app.queue(file)
@@ -233,6 +235,7 @@ describe('storage that fails', () => {
     await expectUndisturbed(importId)
   })
 
+  // design.md §3, Sizes.
   test('an upload of another size than declared is not imported', async () => {
     const importId = await app.queue(file)
     await app.db

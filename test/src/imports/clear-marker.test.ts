@@ -22,6 +22,7 @@ const keysOf = async () => {
   return rows.map(({ key }) => key).sort()
 }
 
+// second-day.md §2.
 test('it removes keys of every type and sets others in the same row; an empty cell still changes nothing', async () => {
   await apply('user_id,s,i,d,t,e\nu1,x,1,1.5,2026-01-01,kept\nu2,x,1,1.5,2026-01-01,kept\n')
   const { view } = await apply('user_id,s,i,d,t,e\nu1,#N/A,"#N/A",#N/A,#N/A,\nu2,new,#N/A,,,\n')

@@ -33,6 +33,7 @@ function onRead(work: () => Promise<unknown>): Storage {
   }
 }
 
+// second-day.md §1.
 describe('declared types', () => {
   test('are registered instead of inferred ones, and values keep their spelling', async () => {
     const { view } = await app.importFile('user_id,zip,n\nu1,007,007\n', {

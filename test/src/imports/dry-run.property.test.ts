@@ -35,6 +35,7 @@ const mailOf = async (importId: string) =>
     .where('event', '=', `import:${importId}`)
     .executeTakeFirstOrThrow()
 
+// design.md §3, Dry run, cancel.
 test('its mail says that nothing was applied, and links the error file', async () => {
   const { view, errorFile } = await importFile(fixture, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
   expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,a\nuser_id is unregistered user,ghost,3\n')

@@ -46,6 +46,7 @@ async function appWithKeys(names: readonly string[], users: readonly string[] = 
   return appId
 }
 
+// service.md, Error CSV file; design.md §3, Error file's size.
 describe('the rows of an error file need room in proportion to the file', () => {
   test('500,000 rows of one letter', async () => {
     const file = `user_id\n${'x\n'.repeat(500_000)}`

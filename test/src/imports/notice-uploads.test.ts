@@ -6,6 +6,7 @@ import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
 const app = eachWithAppInOrder()
 
 describe('uploads', () => {
+  // service.md, States and transitions.
   test('an import is queued when its file is there, under the ETag that it has then', async () => {
     const importId = await app.awaitUpload()
     expect(await noticeUploads(app.context)).toEqual({ queued: 0, expired: 0 })

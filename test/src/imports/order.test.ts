@@ -17,6 +17,7 @@ describe('the next import of an app', () => {
     expect((await app.dispatch()).toSorted()).toEqual([first, ofOther].toSorted())
   })
 
+  // design.md §4, No lost work.
   test('is dispatched once, and again if nobody claims it for 10 s: the job may be lost', async () => {
     const first = await app.queue(smallFile)
     expect(await app.dispatch()).toEqual([first])
@@ -47,6 +48,7 @@ describe('the next import of an app', () => {
     expect(await app.dispatch()).toEqual([secondDry])
   })
 
+  // design.md §4, Order.
   test('is claimed alone: a claim that did not see another claim of the app fails', async () => {
     const earlier = await app.awaitUpload()
     const later = await app.queue(smallFile)
@@ -83,6 +85,7 @@ describe('the next import of an app', () => {
     expect(claims.filter((each) => each !== undefined)).toHaveLength(1)
   })
 
+  // design.md §3, Request order.
   test('is a later import once it has waited UPLOAD_ORDER_WAIT for the upload of an earlier one', async () => {
     const earlier = await app.awaitUpload()
     const later = await app.queue(smallFile)
@@ -95,6 +98,7 @@ describe('the next import of an app', () => {
     expect(await app.dispatch()).toEqual([earlier])
   })
 
+  // service.md, States and transitions.
   test('follows request order, even if files arrive in another order', async () => {
     const first = await app.awaitUpload()
     const second = await app.awaitUpload()

@@ -137,6 +137,7 @@ async function progressOf(importId: string): Promise<number> {
   return view.rows_total
 }
 
+// design.md §4, Exactly once.
 test('the last of several rows of a user holds, even if they are in neighbouring batches', async () => {
   const values = Array.from({ length: 60 }, (_, index): [string, number] => [users[(index * 5) % 6] ?? '', index])
   const { view } = await importFile(fixture, appId, rowsOf(values))

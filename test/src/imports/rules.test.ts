@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { expectErrorsOfWideFile } from './wide-file-errors.ts'
 
-// Each rule of service.md (Bulk import CSV file, Error CSV file) and design.md §3 that an import follows.
+// Each rule that an import follows: service.md, Bulk import CSV file; service.md, Error CSV file; design.md §3.
 let fixture: ImportFixture
 beforeAll(async () => {
   fixture = await openImportFixture({ PROFILE_KEY_LIMIT: '6' })
@@ -19,6 +19,7 @@ async function run(file: Buffer | string, keys: Record<string, 'string' | 'int' 
   return { view, errors: errorFile?.toString('latin1'), profiles, appId }
 }
 
+// design.md §3, Empty user_id.
 describe('row messages', () => {
   const long = 'x'.repeat(256)
   test.each([
@@ -46,6 +47,7 @@ describe('row messages', () => {
     expect(profiles).toEqual({ u1: {}, u2: {}, u3: {} })
   })
 
+  // design.md §3, A row with any error.
   test('a row with several errors is in the error file once, with all messages in column order, too many values first', async () => {
     const { errors, view } = await run('a,user_id,b\nx,nobody,2026-13-01,more\n', { a: 'int', b: 'datetime' })
     expect(errors).toBe(
@@ -74,6 +76,7 @@ test('in a wide file in which every cell is wrong, each row is in the error file
 })
 
 describe('values', () => {
+  // design.md §3, Row with fewer values.
   test('an empty value, a missing value, and a key that is not in the file leave the profile unchanged', async () => {
     const { appId } = await run('user_id,a,b,c\nu1,1,2,3\n')
     await importFile(fixture, appId, 'user_id,a,b\nu1,9,\n')
@@ -87,6 +90,7 @@ describe('values', () => {
     expect(view.types).toEqual({ ' a ': 'string', A: 'string' })
   })
 
+  // design.md §4, Order.
   test('a later row of the same user wins, key by key, within a batch as well', async () => {
     const { profiles, view } = await run('user_id,a,b\nu1,1,x\nu1,2,\nu1,,y\n')
     expect(profiles.u1).toEqual({ a: 2, b: 'y' })
@@ -171,6 +175,7 @@ describe('inference of a new key', () => {
     expect(profiles.u1).toEqual({ k: '1' })
   })
 
+  // design.md §3, Inference.
   test('only the first INFERENCE_ROWS rows decide; a later row that does not fit is an error', async () => {
     const small = await openImportFixture({ INFERENCE_ROWS: '2' })
     const appId = await openApp(small, ['u1', 'u2', 'u3'])
@@ -192,6 +197,7 @@ describe('inference of a new key', () => {
     expect(view).toMatchObject({ types: { k: 'int' }, rows_failed: 1 })
   })
 
+  // design.md §3, Registering keys.
   test('a key is registered by the first applied row with a value for it, not by rows with errors', async () => {
     const { appId, view } = await run('user_id,k\nnobody,1\n')
     expect(view.types).toEqual({ k: 'int' })
@@ -230,6 +236,7 @@ describe('file-level errors fail the import, apply nothing and are reported in t
 })
 
 describe('the result mail', () => {
+  // service.md, States and transitions.
   test('reports the counts, and has the link only if there are errors', async () => {
     const clean = await run('user_id,a\nu1,1\n')
     const dirty = await run('user_id,a\nu1,1\nnobody,1\n')

@@ -54,6 +54,7 @@ describe('stored files', () => {
       .execute()
   }
 
+  // design.md §3, Error file.
   test('the link to an error file works for 7 days after the end of its import, and no longer', async () => {
     const { importId, token, linkMs } = await importWithErrors()
     expect(linkMs).toBe(7 * dayMs)
@@ -171,6 +172,7 @@ describe('stored files', () => {
     expect(await run(3), 'a run in a process that shuts down at the third import').toHaveLength(3)
   })
 
+  // design.md §3, Stored files.
   test('uploads and error files are removed FILE_RETENTION_DAYS after the import has ended, and no sooner', async () => {
     const { view } = await importFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${view.import_id}/upload`

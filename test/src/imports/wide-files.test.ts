@@ -22,6 +22,7 @@ async function cpuTime(job: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1000
 }
 
+// design.md §3, Width of a file.
 describe('a header of 25,908 columns above rows of one value', () => {
   const rows = 'u\n'.repeat(200_000)
 

@@ -75,6 +75,7 @@ const schemes = [
   ['smtp', 'starttls'],
 ] as const
 
+// second-day.md §7.
 describe('TLS with the mail server', () => {
   test.each(schemes)('%s: (%s) protects the login and the mail', async (scheme, tls) => {
     const server = await startServer({ tls })

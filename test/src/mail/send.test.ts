@@ -71,6 +71,7 @@ async function makeDue(): Promise<void> {
 
 const messageIds = () => received.map(({ source }) => /^Message-ID: (.*)$/im.exec(source)?.[1]?.trim())
 
+// design.md §4, Mails.
 describe('the outbox', () => {
   test('every member of the app gets one mail of an event, however often it is enqueued', async () => {
     await database.db.insertInto('members').values({ app_id: appId, email: 'bob@example.com' }).execute()

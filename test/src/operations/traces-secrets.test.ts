@@ -4,6 +4,7 @@ import { nodeEnvironment, runProgram } from '../environment/program.ts'
 import { startCollector } from './collector.ts'
 
 // traces-secrets.long.test.ts has the requests of all apps.
+// design.md §4, Isolation.
 test('the spans of a request, at its server and at its client, contain nothing of its address', async () => {
   const collector = await startCollector()
   const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href

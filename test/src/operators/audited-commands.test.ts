@@ -111,6 +111,7 @@ function namesOf(command: Program, path: readonly string[] = []): string[] {
   return own ? [path.join(' '), ...below] : below
 }
 
+// second-day.md §6.
 test('every command is in a list', async () => {
   const program = await openProgram(commandFiles.flatMap(({ words }) => Object.keys(words)))
   expect(namesOf(program).sort()).toEqual([...Object.keys(recorded), ...silent].sort())

@@ -83,6 +83,7 @@ async function filesOf(app: number): Promise<string[]> {
   return keys
 }
 
+// second-day.md §6.
 test('every table with rows of apps is deleted from', async () => {
   expect(appTables.map(({ name }) => name).sort()).toEqual((await tablesOfApps()).sort())
 })

@@ -20,6 +20,7 @@ const stores: [string, string | undefined][] = [
   ...(redis === undefined ? [] : [['Redis', redis] as [string, string]]),
 ]
 
+// second-day.md §6.
 describe.each(stores)('the rate of first requests, counted in %s', (_, redisUrl) => {
   let database: TestDatabase
   const closing: (() => Promise<unknown>)[] = []

@@ -29,6 +29,7 @@ beforeEach(async () => {
 const register = (keys: Record<string, ValueType>, limit = 500) =>
   database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map(Object.entries(keys)), limit))
 
+// service.md, Profile entry.
 test('of many writers that register a key at once with different types, all learn the one type that holds', async () => {
   const types = ['int', 'decimal', 'datetime', 'string'] as const
   const wanted = Array.from({ length: 16 }, (_, i) => types[i % 4] ?? 'int')
@@ -37,6 +38,7 @@ test('of many writers that register a key at once with different types, all lear
   expect(new Set(learned.map((keys) => keys.get('k')))).toEqual(new Set([type]))
 })
 
+// service.md, Errors; design.md §3, Registering keys.
 test('the limit is exact, even for many at once, and a refused registration registers nothing', async () => {
   const tries = Array.from({ length: 12 }, (_, i) => register({ [`a${i}`]: 'int', [`b${i}`]: 'int' }, 10))
   const outcomes = await Promise.allSettled(tries)

@@ -40,6 +40,7 @@ async function contentOf(objectKey: string): Promise<string> {
   return Buffer.concat(await (await gateway.maintenance.storage.read(objectKey)).toArray()).toString()
 }
 
+// service.md, Endpoints 4.
 describe('an uploaded file', () => {
   test('is an import as soon as the gateway answers', async () => {
     await put('people.csv')
@@ -86,6 +87,7 @@ describe('an uploaded file', () => {
     expect(await listing()).toEqual(['people.csv'])
   })
 
+  // design.md §3, Request order.
   test('gets its sequence number when its upload is complete, however early the upload began', async () => {
     const client = gateway.clientOf(owner)
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('first-begun.csv')))

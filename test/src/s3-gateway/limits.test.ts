@@ -43,6 +43,7 @@ async function refusalOf(request: Promise<unknown>): Promise<{ code: string; sta
 
 const slowDown = { code: 'SlowDown', status: 503 }
 
+// design.md §3, Waiting imports.
 describe('WAITING_IMPORTS_LIMIT', () => {
   test('holds for simultaneous uploads, whole and in parts, and does not affect other apps', async () => {
     const { gateway, owner } = await open({ WAITING_IMPORTS_LIMIT: '5' })

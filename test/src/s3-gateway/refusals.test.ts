@@ -55,6 +55,7 @@ describe('an upload is refused', () => {
     expect(await put(mine('a.csv'), more)).toMatchObject({ code })
   })
 
+  // design.md §4, Isolation.
   test("with the secret of another app's key", async () => {
     const mixed = { accessKeyId: owner.accessKeyId, secretAccessKey: other.secretAccessKey }
     expect(await put(mine('a.csv'), mixed)).toMatchObject({ code: 'SignatureDoesNotMatch' })

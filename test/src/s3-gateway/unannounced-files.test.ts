@@ -33,6 +33,7 @@ const names = () => importedNames(gateway, owner)
 const isInPath = async (name: string) => (await gateway.maintenance.storage.stat(`${owner.path}${name}`)) !== undefined
 
 // Storage's times have a resolution of one second. Files of the same second are sorted by name.
+// design.md §4, 8.
 describe('the order of unannounced files', () => {
   test('later files of an app wait for an earlier file that could not be copied', async () => {
     for (const name of ['1.csv', '2.csv', '3.csv']) await put(name)

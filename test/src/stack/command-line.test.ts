@@ -24,6 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
+// design.md §2.
 test('app create prints the app’s ID and a token that the API accepts', async () => {
   const { code, json, stderr } = await stack.sluice('app', 'create', '--name', 'Shop', '--email', 'a@example.com')
   expect({ code, json, stderr }).toEqual({

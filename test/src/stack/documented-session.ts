@@ -37,8 +37,7 @@ export interface Session {
 }
 
 /**
- * Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npm run -s sluice` and a `curl` that records
- * statuses.
+ * Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npx sluice` and a `curl` that records statuses.
  */
 export async function openSession(stack: StackAccess): Promise<Session> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'))
@@ -48,12 +47,19 @@ export async function openSession(stack: StackAccess): Promise<Session> {
   const path = [dirname(process.execPath), process.env.PATH ?? ''].join(delimiter)
   const command = join(root, 'apps', 'cli', 'src', 'main.ts')
   // npm itself would run the command in the repository, where the session's files must not be written.
-  await writeProgram(
-    join(bin, 'npm'),
-    `[ "$1 $2 $3 $4" = 'run -s sluice --' ] || { echo "not part of a session: npm $*" >&2; exit 1; }
-shift 4
+  for (const [program, start] of [
+    ['npx', 'sluice'],
+    ['npm', 'run -s sluice --'],
+  ] as const) {
+    await writeProgram(
+      join(bin, program),
+      `for word in ${start}; do
+  [ "$1" = "$word" ] || { echo "not part of a session: ${program} $*" >&2; exit 1; }
+  shift
+done
 exec '${process.execPath}' '${command}' "$@"`,
-  )
+    )
+  }
   await writeProgram(
     join(bin, 'curl'),
     `PATH='${path}' exec curl --write-out '%{stderr}%{http_code} %{url_effective}\\n' "$@" 2>>'${answers}'`,

@@ -56,6 +56,7 @@ test('a request is answered 401 without a token, 403 with a wrong token, and 404
   }
 })
 
+// service.md, Upload descriptor.
 test('the first request returns the descriptor and nothing else, and the import awaits its upload', async () => {
   const { token } = await openApp(stack)
   const { checksum, byte_size } = declaration
@@ -185,6 +186,7 @@ test('the valid rows of a file with errors are applied, and the mail links to th
   expect(again).toMatchObject({ state: 'completed', rows_applied: 1, rows_failed: 0, types: { age: 'int' } })
 })
 
+// design.md §3, Import status.
 test('an altered link, a link to no import, and another app’s import are not found', async () => {
   const { token } = await openApp(stack)
   const importId = await upload(stack.api, token, Buffer.from('user_id,age\nnobody,1\n'))
@@ -208,6 +210,7 @@ test('an altered link, a link to no import, and another app’s import are not f
   }
 })
 
+// design.md §3, File-level errors.
 test('a file that is refused as a whole changes nothing, and its mail states the reason', async () => {
   const { token, email } = await openApp(stack, ['u1'])
   const view = await ended(stack.api, token, await upload(stack.api, token, Buffer.from('id,age\nu1,1\n')))

@@ -13,6 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop())
 
+// design.md §4, Exactly once.
 test(
   'a worker that is killed in the middle of a file is replaced, and no row is lost or applied twice',
   async () => {

@@ -130,6 +130,7 @@ beforeAll(async () => {
   outcomes = await outcomesOf(refusals)
 })
 
+// service.md, Endpoints 4; service.md, Authentication 4; design.md §3, Upload binding.
 test.for(refusals)(
   'storage refuses $name; the import keeps waiting, and the declared upload succeeds',
   ({ name, answers }) => {
@@ -153,6 +154,7 @@ test('an upload that breaks off is not imported, and can be repeated', async () 
   expect(await ended(stack.api, token, importId)).toMatchObject({ state: 'completed', rows_applied: 1 })
 })
 
+// service.md, States and transitions; service.md, Limits.
 test('an upload address is valid for five minutes', async () => {
   const { token } = await openApp(stack, ['u1'])
   const { importId, headers } = await requestImport(stack.api, token, declare(file))

@@ -51,6 +51,7 @@ async function retryUntil(time: Date): Promise<void> {
 const lastError = async () => (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries[0]?.error
 const mails = () => fixture.db.selectFrom('mails').select(['recipient', 'subject', 'text']).execute()
 
+// second-day.md §5.
 describe('a delivery', () => {
   test('is JSON with type, timestamp and data, and its signature is valid for the secret of the endpoint', async () => {
     const { secret } = await openEndpoint(fixture, receiver.url)

@@ -25,6 +25,7 @@ beforeEach(async () => {
   return () => receiver.close()
 })
 
+// second-day.md §5.
 test('a delivery whose worker is killed arrives from another worker, under the same webhook-id', async () => {
   const worker = await deployment.start('worker')
   await addEndpoint(deployment.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {

@@ -3,7 +3,7 @@ import { printable, printableJson } from '@sluice/local-stack/printable'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice audit`. */
+/** Adds `sluice audit` (second-day.md §6). */
 export function addAuditCommand(program: Command): void {
   const audit = program
     .command('audit')

@@ -16,7 +16,8 @@ import { addImportRetryCommand } from './import-retry.ts'
 import { keyAndType } from './keys.ts'
 
 /**
- * Adds `sluice import FILE`, `sluice imports`, `sluice import show`, `sluice import cancel` and `sluice import retry`.
+ * Adds `sluice import FILE`, `sluice imports`, `sluice import show`, `sluice import cancel` and `sluice import retry`
+ * (second-day.md §1).
  */
 export function addImportCommands(program: Command): void {
   const importCommand = program

@@ -7,7 +7,7 @@ import { visitedApp } from '../access/guard.ts'
 import { bytes, time } from '../layout/format.ts'
 import { type GatewayAddress, type KeyPair, placeholders, uploadCommands } from './upload-commands.ts'
 
-/** Renders the address for S3 clients, the app's access keys, and ready-made commands. */
+/** Renders the address for S3 clients, the app's access keys, and ready-made commands (service.md, Endpoints 4). */
 export function gatewaySection(request: FastifyRequest, address: GatewayAddress, keys: readonly AccessKey[]): Html {
   const { appId } = visitedApp(request)
   return html`<section class="card" aria-labelledby="s3-gateway">

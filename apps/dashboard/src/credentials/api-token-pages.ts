@@ -5,7 +5,7 @@ import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import { time } from '../layout/format.ts'
 
-/** Renders the facts about the API token, and the link to register a new one. */
+/** Renders the facts about the API token, and the link to register a new one (service.md, Authentication 1). */
 export function tokenSection(appId: number, { lastFour, registeredAt }: TokenSummary): Html {
   return html`<section class="card" aria-labelledby="api-token">
     <h2 id="api-token">API token</h2>

@@ -17,8 +17,8 @@ const limitBytes = limits.uploadBytesDashboard
 const longestFileName = 255
 
 /**
- * Adds the page that imports a file. The file is streamed to storage and queued as an import (service.md, Endpoints,
- * 4).
+ * Adds the page that imports a file. The file is streamed to storage and queued as an import
+ * (service.md, Endpoints 4; service.md, Limits).
  */
 export const dataImportRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get('/apps/:appId/data-import', async (request, reply) => {

@@ -5,8 +5,8 @@ import type { Logger } from 'pino'
 export const uploadLimitSettings = ['RATE_LIMIT_DASHBOARD_IMPORT', 'RATE_LIMIT_TIMEOUT'] as const
 
 /**
- * Opens the rate limit of uploads for each app, in the store that all processes share. During an outage of the store,
- * each process counts alone and logs a warning.
+ * Opens the rate limit of uploads for each app, in the store that all processes share (design.md §3, Waiting imports).
+ * During an outage of the store, each process counts alone and logs a warning.
  */
 export function openUploadLimiter(
   store: SharedStore,

@@ -32,7 +32,7 @@ const deliveryField = field('delivery')
 
 const titles = { remove: 'Remove an endpoint', rotate: 'Replace a secret' } as const
 
-/** Adds the page of webhooks with endpoints and deliveries, and the routes that change them. */
+/** Adds the page of webhooks with endpoints and deliveries, and the routes that change them (second-day.md §5). */
 export const webhookRoutes: PageRoutes = (dashboard, context) => {
   const { db, webhookRule } = context
   const { encryptionKeys } = context.s3Gateway

@@ -41,6 +41,7 @@ function linesOf(columns: readonly string[], rows: readonly Invalid[]): Buffer {
 
 const cells = (...values: string[]) => values.map((value) => Buffer.from(value))
 
+// service.md, Error CSV file; design.md §3, Error file's size; design.md §3, Error file.
 describe('a row of an error file', () => {
   const columns = ['user_id', 'age', 'plan']
   const ageProblem = columnProblem(1, 'should be integer')

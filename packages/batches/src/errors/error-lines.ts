@@ -7,7 +7,10 @@ const pieceBytes = 2 ** 18
 const comma = 0x2c
 const lineBreak = 0x0a
 
-/** Makes the lines of an error file from rows in their short form (`kept-rows.ts`). */
+/**
+ * Makes the lines of an error file from rows in their short form (`kept-rows.ts`; service.md, Error CSV file;
+ * design.md §3, Error file's size; design.md §3, Error file).
+ */
 export class ErrorLines {
   readonly #messages: Messages
   /** Problems of the preceding row, and the cell with their messages. The next row mostly has the same problems. */

@@ -20,6 +20,7 @@ async function cut(document: string, limits: BatchLimits, chunkBytes: number, po
   return batches.map(({ rows, end }) => ({ rows, end }))
 }
 
+// design.md §4, Bounded memory.
 test.each([
   ['by rows', 'a\n'.repeat(7), { rows: 3, keyBytes: [10] }, [3, 3, 1]],
   ['by rows, with a smaller first batch', 'a\n'.repeat(7), { rows: 3, firstRows: 1, keyBytes: [10] }, [1, 3, 3]],

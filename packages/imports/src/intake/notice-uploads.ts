@@ -35,9 +35,10 @@ interface AwaitedUpload extends ImportId {
 }
 
 /**
- * Asks storage for awaited uploads. Queues an import whose file is there, and expires an import whose file did not come
- * in time. Any number of processes may run this at once. Stops when the process shuts down. Imports that were not
- * checked by then are due again after `UPLOAD_CHECK_INTERVAL`.
+ * Asks storage for awaited uploads (service.md, States and transitions; design.md §3, Upload never comes). Queues an
+ * import whose file is there, and expires an import whose file did not come in time. Any number of processes may run
+ * this at once. Stops when the process shuts down. Imports that were not checked by then are due again after
+ * `UPLOAD_CHECK_INTERVAL`.
  *
  * Returns how many imports it queued and expired.
  */

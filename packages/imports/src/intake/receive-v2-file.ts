@@ -19,8 +19,8 @@ export interface ReceivedImport {
 }
 
 /**
- * Receives the file of a bulk import v2, which is the body of its request. The file is inspected before the import is
- * queued. Runs `alsoCommit` in the transaction that queues it.
+ * Receives the file of a bulk import v2, which is the body of its request (design.md §3, v2 types in the answer). The
+ * file is inspected before the import is queued. Runs `alsoCommit` in the transaction that queues it.
  *
  * Returns the import, or the documented message if the file is refused. A refused file leaves nothing behind. Throws
  * `TooManyWaiting` before the body is read, and what reading the body throws.

@@ -20,8 +20,8 @@ export interface RequestedImport {
  * address.
  *
  * Runs `alsoCommit` in the transaction that inserts the import. Returns the import's ID and the upload descriptor
- * (service.md, Bulk import v3, first request). Throws `TooManyWaiting`, and `TypeConflict` if a declared key is
- * registered with another type.
+ * (service.md, Endpoints 3; service.md, Upload descriptor). Throws `TooManyWaiting`, and `TypeConflict` if a declared
+ * key is registered with another type.
  */
 export async function requestImport(
   { db, storage, settings }: RequestContext,

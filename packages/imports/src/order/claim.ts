@@ -57,8 +57,8 @@ export class ClaimLost extends Error {
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
 /**
- * Claims an import for this worker if it is next in order and its app is not paused. The claim raises the attempt,
- * which shuts out any earlier worker.
+ * Claims an import for this worker if it is next in order and its app is not paused (design.md §4, One owner). The
+ * claim raises the attempt, which shuts out any earlier worker.
  *
  * Returns undefined if the import is not next: its job was doubled or late, another worker was faster, or its app is
  * paused.

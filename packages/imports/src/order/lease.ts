@@ -19,8 +19,9 @@ export interface Lease {
 const renewals = 3
 
 /**
- * Renews the lease of a claim from now on. Both signals abort with a {@link ClaimLost}, and the worker must stop
- * reading then. After `expired` it must not wait for anything, because the database may never answer.
+ * Renews the lease of a claim from now on (design.md §4, Exactly once). Both signals abort with a {@link ClaimLost},
+ * and the worker must stop reading then. After `expired` it must not wait for anything, because the database may never
+ * answer.
  */
 export function keepLease(context: ImportContext, claim: Claim): Lease {
   const refusal = new AbortController()

@@ -11,8 +11,9 @@ import { finish } from '../result/finish.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
 
 /**
- * An import was claimed although its tries since the last committed batch are used up (`IMPORT_ATTEMPTS`). This happens
- * if the last try took its worker down, so that no worker recorded the failure.
+ * An import was claimed although its tries since the last committed batch are used up (`IMPORT_ATTEMPTS`;
+ * design.md §3, File-level errors; design.md §4, 8). This happens if the last try took its worker down, so that no
+ * worker recorded the failure.
  */
 export class NoTryLeft extends Error {
   override readonly name = 'NoTryLeft'

@@ -4,7 +4,8 @@ import { errorFileUrl } from '../result/error-link.ts'
 import { unfinishedStates } from '../states.ts'
 
 /**
- * Looks up an import as the API and the command line show it.
+ * Looks up an import as the API and the command line show it (design.md §2; design.md §3, Import status;
+ * second-day.md §3).
  *
  * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import
  * must belong to, if any. Returns undefined if there is no such import.

@@ -18,6 +18,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
+// design.md §2.
 describe('a stack', () => {
   test('starts every part, passes their addresses to the apps, and leaves nothing running', async () => {
     let prepared: Environment = {}

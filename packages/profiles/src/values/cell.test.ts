@@ -5,6 +5,7 @@ import { notUtf8, tooLong, typeMismatch } from './value-type.ts'
 
 const latin1 = Buffer.from([0x63, 0x61, 0x66, 0xe9])
 
+// service.md, Bulk import CSV file.
 describe('encodeCell', () => {
   test.each([
     ['12', 'int', '12'],
@@ -41,6 +42,7 @@ describe('encodeCell', () => {
     expect(encodeCell(cell, type)).toBe(problem)
   })
 
+  // service.md, Error CSV file.
   test('the message of a problem is the documented message without the name of the column', () => {
     const messages = [notUtf8, typeMismatch.int, typeMismatch.decimal, typeMismatch.datetime, tooLong].map(
       (p) => p.message,

@@ -7,7 +7,8 @@ import { stringProblem } from './string.ts'
 import { notUtf8, type RowProblem, typeMismatch } from './value-type.ts'
 
 /**
- * Returns the text of a cell, which is `source` from `start` to `end`. Keeps a byte order mark inside the cell.
+ * Returns the text of a cell, which is `source` from `start` to `end` (service.md, Bulk import CSV file). Keeps a byte
+ * order mark inside the cell.
  *
  * Returns undefined if the bytes are not UTF-8, or contain NUL, which cannot be stored (design.md §3, Strings).
  */

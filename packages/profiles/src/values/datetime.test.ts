@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isNearlyDatetime, parseDatetime } from './datetime.ts'
 
+// service.md, Profile entry; design.md §3, Types.
 describe('parseDatetime', () => {
   test.each([
     ['2024-02-29', '2024-02-29 00:00:00.000'],

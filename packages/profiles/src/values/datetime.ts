@@ -11,8 +11,8 @@ const extendedFormat = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:[.,]
 const minutesPerDay = 24 * 60
 
 /**
- * Parses a datetime in the extended format of ISO 8601 (design.md §3, Types): a date, or a date, `T` and a time. The
- * time has hours and minutes, and optionally seconds, a fraction, and `Z` or an offset.
+ * Parses a datetime in the extended format of ISO 8601 (design.md §3, Types; service.md, Profile entry): a date, or a
+ * date, `T` and a time. The time has hours and minutes, and optionally seconds, a fraction, and `Z` or an offset.
  *
  * Returns it in UTC as `YYYY-MM-DD hh:mm:ss.mmm`, the form that is stored and shown. Digits after the millisecond are
  * cut off. Returns undefined for any other text, and for dates and times that do not exist (such as `24:00` and second

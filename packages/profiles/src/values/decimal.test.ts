@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseDecimal } from './decimal.ts'
 
+// service.md, Profile entry; design.md §3, Types.
 describe('parseDecimal', () => {
   test.each([
     ['1', 1],

@@ -5,7 +5,8 @@ const withPointOrExponent = /^[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE
 
 /**
  * Parses a decimal: an int in its range, or a number with a point and/or an exponent that is finite as a double
- * (design.md §3, Types). Refuses an int out of range, because a double would silently change its digits.
+ * (design.md §3, Types; service.md, Profile entry). Refuses an int out of range, because a double would silently change
+ * its digits.
  *
  * Returns the nearest double (`-0.0` is 0); undefined for any other text.
  */

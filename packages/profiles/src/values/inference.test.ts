@@ -12,6 +12,7 @@ function infer(cells: readonly (string | Buffer)[]): ValueType | undefined {
 
 const latin1 = Buffer.from([0x63, 0x61, 0x66, 0xe9])
 
+// service.md, Bulk import CSV file; design.md §3, Inference.
 describe('ColumnInference', () => {
   test.each([
     ['datetimes of several forms', ['2024-01-02', '2024-01-02T03:04Z'], 'datetime'],

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseInteger } from './int.ts'
 
+// service.md, Profile entry; design.md §3, Types.
 describe('parseInteger', () => {
   test.each([
     ['0', 0],

@@ -1,8 +1,8 @@
 const integer = /^[+-]?\d+$/
 
 /**
- * Parses an int (design.md §3, Types): an optional sign and ASCII digits, within ±(2^53−1), so that it is exact as a
- * number.
+ * Parses an int (design.md §3, Types; service.md, Profile entry): an optional sign and ASCII digits, within ±(2^53−1),
+ * so that it is exact as a number.
  *
  * Returns the number (`-0` is 0); undefined for any other text.
  */

@@ -10,6 +10,7 @@ function json(text: string): unknown {
   return typeof value === 'number' ? new JsonNumber(text) : value
 }
 
+// service.md, Profile entry; design.md §3, Strings.
 describe('a JSON value', () => {
   test.each([
     ['string', '""', ''],

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { stringProblem } from './string.ts'
 import { tooLong } from './value-type.ts'
 
+// service.md, Profile entry; service.md, Limits; design.md §3, String value over 255 characters.
 describe('stringProblem', () => {
   test.each([
     ['text', 'plan A'],

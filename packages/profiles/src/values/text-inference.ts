@@ -8,8 +8,9 @@ import { SpellingLosses } from './spelling.ts'
 // This file and its imports also run in browsers, so they must not use Node's API.
 
 /**
- * Infers the type of a new key from its values (design.md §3, Inference): datetime if all are datetimes, and int if all
- * are ints in range. If all are numbers, and at least one has a point, the type is decimal. Otherwise it is string.
+ * Infers the type of a new key from its values (design.md §3, Inference; service.md, Bulk import CSV file): datetime if
+ * all are datetimes, and int if all are ints in range. If all are numbers, and at least one has a point, the type is
+ * decimal. Otherwise it is string.
  */
 export class TextInference {
   /** Number of values of each form. */

@@ -13,7 +13,9 @@ export interface Identity {
 /** Claims of an ID token or of the userinfo endpoint (OpenID Connect Core, 5.1). */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The provider did not sign the person in, or its answer is not valid. The message holds no secret. */
+/**
+ * The provider did not sign the person in, or its answer is not valid (second-day.md §6). The message holds no secret.
+ */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused'
 }

@@ -58,7 +58,10 @@ export class ProviderUnavailable extends Error {
   override readonly name = 'ProviderUnavailable'
 }
 
-/** Opens a provider: code flow with PKCE, state and nonce. The first sign-in reads the provider's description. */
+/**
+ * Opens a provider (second-day.md §6): code flow with PKCE, state and nonce. The first sign-in reads the provider's
+ * description.
+ */
 export function openProvider(options: ProviderOptions, signer: Signer, limits = defaultLimits): IdentityProvider {
   const { issuer, callbackUrl } = options
   const describe = cached(() => discover(options, limits))

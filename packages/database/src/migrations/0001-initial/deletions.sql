@@ -52,7 +52,8 @@ create table recently_deleted_users (
 -- Each batch of an import looks up whether a user was deleted since its data was sent.
 create index recently_deleted_users_in_order on recently_deleted_users (app_id, data_order);
 
--- By the clock as well as by the state: no user remains a target because maintenance is late.
+-- By the clock as well as by the state: no user remains a target because maintenance is late
+-- (service.md, States and transitions; design.md §3, Deletion dates).
 create view campaign_targets as
   select u.app_id, u.user_id from users u
   where not exists (

@@ -97,7 +97,8 @@ create unique index imports_by_id on imports (import_id);
 create function is_active_import(state text, holds_order boolean) returns boolean language sql immutable
   return state = 'processing' or state = 'queued' and holds_order;
 
--- The guarantee of order (design.md §4): at most one import of an app is active at any moment, and one dry run next to it.
+-- The guarantee of order (design.md §4, Order): at most one import of an app is active at any moment, and one dry run
+-- next to it.
 create unique index imports_one_active_per_app on imports (app_id, dry_run) where is_active_import(state, holds_order);
 
 -- Finds the first import of each state, in each app's order of imports and in its order of dry runs.
@@ -169,8 +170,8 @@ create unlogged table import_slot_time (
   noted_at timestamptz not null
 ) with (fillfactor = 50);
 
--- The order rule (service.md, Bulk import, request order; design.md §3). Dispatch, claims, autoscaling and pages select from
--- what follows, so it is stated once. Each app has one order of imports and one of dry runs.
+-- The order rule (service.md, States and transitions; design.md §3, Request order). Dispatch, claims, autoscaling and
+-- pages select from what follows, so it is stated once. Each app has one order of imports and one of dry runs.
 
 -- Apps whose imports are paused.
 create view paused_apps as
