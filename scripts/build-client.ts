@@ -11,7 +11,8 @@ import { runTool } from './run-tool.ts'
 
 /**
  * Builds the client package in a folder, which is emptied first. The types and limits of the contract become part of
- * the package: the types of answers are written from their schemas, because those need zod. Throws if the compiler finds errors.
+ * the package: the types of answers are written from their schemas, because those need zod. Throws if the compiler
+ * finds errors.
  */
 async function buildClient(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })

@@ -7,7 +7,7 @@ import { JsonSyntaxError, TooManyValues } from './json.ts'
 import { TooManyReads } from './reads-in-flight.ts'
 import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedBody, UnsupportedEncoding } from './request-body.ts'
 
-/** Sends an answer of the catalogue. */
+/** Sends an answer of the catalogue (service.md, Errors; design.md §3, Error bodies). */
 export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | TextAnswer): FastifyReply {
   return reply.code(status).send(body)
 }

@@ -92,7 +92,7 @@ interface Description {
   idempotency?: Idempotency
   /** Parameters of the path by name, with description and example in their `meta`. */
   params?: Record<string, z.ZodType>
-  /** Headers of every answer, besides those that all endpoints have. */
+  /** Headers of every answer, in addition to the headers of all endpoints. */
   headers?: Record<string, Header>
   hooks?(context: ApiContext): Pick<RouteShorthandOptions, 'onRequest' | 'preParsing'>
 }

@@ -68,7 +68,7 @@ describe('the limit of values', () => {
 })
 
 describe('if numbers are to keep their spelling', () => {
-  test('those that JavaScript spells in another way become a JsonNumber', () => {
+  test('numbers that JavaScript spells in another way become a JsonNumber', () => {
     const kept = ['12.0', '-0', '1E3', '0.99999999999999999999'].map((text) => new JsonNumber(text))
     const text = '[12,-1.5,1e+21,12.0,-0,1E3,0.99999999999999999999,"12.0"]'
     expect(parse(text, 100, true)).toEqual([12, -1.5, 1e21, ...kept, '12.0'])

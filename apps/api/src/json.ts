@@ -1,6 +1,6 @@
 import { JsonNumber } from '@sluice/contract'
 
-/** The bytes are not JSON in UTF-8. */
+/** The bytes are not JSON in UTF-8 (design.md §3, Malformed JSON). */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError'
 }

@@ -17,7 +17,7 @@ const functions = endpoints.flatMap(({ limit }) => limit ?? [])
 export const rateSettings = Object.fromEntries(
   functions.map(({ function: name, rate, counts }) => [
     settingOf(name),
-    withDefault(rateLimit, rate, `${counts} with one API token in a fixed window`),
+    withDefault(rateLimit, rate, `${counts} with one API token`),
   ]),
 )
 
@@ -27,7 +27,7 @@ export interface ApiRates {
   deadlineMs: number
 }
 
-/** Reads the limits of all functions from the environment. Throws `SettingsError`. */
+/** Reads the limits of all functions from the environment (service.md, Errors). Throws `SettingsError`. */
 export function readRates(environment: Record<string, string | undefined>): ApiRates {
   const values = readSettings(environment, Object.keys(rateSettings), rateSettings)
   const { RATE_LIMIT_TIMEOUT: deadlineMs } = readSettings(environment, ['RATE_LIMIT_TIMEOUT'])

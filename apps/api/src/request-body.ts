@@ -7,7 +7,7 @@ import { parseJson, readText } from './json.ts'
 import { hashedBody } from './keyed-request.ts'
 import { isEncoded, readMediaType } from './media-type.ts'
 
-/** The body is not JSON in UTF-8, according to its Content-Type. */
+/** The body is not JSON in UTF-8, according to its Content-Type (service.md, Errors). */
 export class UnsupportedBody extends Error {
   override readonly name = 'UnsupportedBody'
 }
@@ -34,9 +34,9 @@ export class BodyCutOff extends Error {
 }
 
 /**
- * Parses the bodies of endpoints with `json`, and refuses bodies of any other type there. Leaves the bodies of endpoints
- * with `file` to their handlers, and drops any other body: clients send a Content-Type with every request. A body is
- * parsed only if the request passed authentication.
+ * Parses the bodies of endpoints with `json`, and refuses bodies of any other type there. Leaves the bodies of
+ * endpoints with `file` to their handlers, and drops any other body: clients send a Content-Type with every request. A
+ * body is parsed only if the request passed authentication.
  *
  * A member called `__proto__` is data like any other member, because nothing copies the members of a body onto an
  * object.

@@ -1,6 +1,6 @@
+import type { ImportView, NewKeys, UploadDescriptor } from '@sluice/contract/answers'
 import { limits } from '@sluice/contract/limits'
 import type { ValueType } from '@sluice/contract/value-type'
-import type { ImportView, NewKeys, UploadDescriptor } from '@sluice/contract/answers'
 import { checksumOf } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'

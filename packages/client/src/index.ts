@@ -1,4 +1,3 @@
-export type { ValueType } from '@sluice/contract/value-type'
 export type {
   ExportState,
   ExportView,
@@ -12,6 +11,7 @@ export type {
   ProfileUpdateAnswer,
   UserDocument,
 } from '@sluice/contract/answers'
+export type { ValueType } from '@sluice/contract/value-type'
 export type { Values } from './batches.ts'
 export type { ConnectionOptions } from './connection.ts'
 export {

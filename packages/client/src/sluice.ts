@@ -1,5 +1,3 @@
-import { limits } from '@sluice/contract/limits'
-import type { ValueType } from '@sluice/contract/value-type'
 import type {
   ImportList,
   ImportSource,
@@ -11,6 +9,8 @@ import type {
   ProfileUpdateAnswer,
   UserDocument,
 } from '@sluice/contract/answers'
+import { limits } from '@sluice/contract/limits'
+import type { ValueType } from '@sluice/contract/value-type'
 import { batchesOf, type Values } from './batches.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'

@@ -93,7 +93,7 @@ export function nameOf(maxLength: number) {
  * @example
  * ```ts
  * listOf(nameOf(3), 'keys', 2).safeParse(['a', 'b']).data // → ["a", "b"]
- * checkRequest(z.object({ keys: listOf(nameOf(3), 'keys', 1) }), { keys: ['', ''] }) // → {"messages": ["keys must hold at most 1 keys"]}
+ * listOf(nameOf(3), 'keys', 1).safeParse(['', '']).error.issues[0].message // → "must hold at most 1 keys"
  * ```
  */
 export function listOf<Item>(item: z.ZodType<Item>, noun: string, max: number) {
@@ -105,7 +105,9 @@ export function listOf<Item>(item: z.ZodType<Item>, noun: string, max: number) {
     .meta({ items: documented(item) })
 }
 
-/** Omits what is no rule of the API: the pattern beside a format, the range of every integer, and that keys are texts. */
+/**
+ * Omits what is no rule of the API: the pattern beside a format, the range of every integer, and that keys are texts.
+ */
 function override({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { format, minimum, maximum } = jsonSchema
   if (format !== undefined) delete jsonSchema.pattern

@@ -86,7 +86,8 @@ function fileNameProblem(name: string): string | undefined {
 }
 
 /**
- * Returns why a text cannot be a clear marker; undefined if it can. The message follows the marker's name.
+ * Returns why a text cannot be a clear marker; undefined if it can (service.md, Profile update request;
+ * service.md, Errors; design.md §3, byte_size over the limit). The message follows the marker's name.
  *
  * @example
  * ```ts

@@ -3,7 +3,10 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { signedSeconds } from './credentials.ts'
 import type { Storage } from './storage.ts'
 
-/** Pre-signed addresses at the address of a client. */
+/**
+ * Pre-signed addresses at the address of a client (service.md, Endpoints 4; service.md, Authentication 4;
+ * design.md §3, Upload binding).
+ */
 export function presignCalls(client: S3Client, Bucket: string): Pick<Storage, 'presignUpload' | 'presignDownload'> {
   return {
     async presignUpload(Key, { contentType, byteSize, checksum }, validForMs) {

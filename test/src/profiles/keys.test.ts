@@ -12,8 +12,8 @@ import {
 } from '@sluice/profiles'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { ProfileBatch } from '../../../packages/batches/src/documents/profile-batch.ts'
-import { beforeLookup, lookUpUsers } from '../../../packages/batches/src/write/look-up-users.ts'
 import { mergeProfiles } from '../../../packages/batches/src/write/merge.ts'
+import { beforeLookup, lookUpUsers } from '../../../packages/batches/src/write/user-lookups.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase

@@ -13,9 +13,9 @@ export function* userIds(users: number): Generator<string> {
 
 /**
  * Generates a CSV file with nine attributes and about 110 bytes per row. The same numbers produce the same bytes. The
- * users of {@link userIds} occur repeatedly, with other values and with empty values, so that the order of rows matters.
- * One row in a hundred has an unregistered user. One row in two hundred has an invalid value, after the rows that types
- * are inferred from.
+ * users of {@link userIds} occur repeatedly, with other values and with empty values, so that the order of rows
+ * matters. One row in a hundred has an unregistered user. One row in two hundred has an invalid value, after the rows
+ * that types are inferred from.
  */
 export function largeFileInMemory({ rows, users }: { rows: number; users: number }): {
   file: Buffer

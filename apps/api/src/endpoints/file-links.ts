@@ -24,7 +24,8 @@ interface FileLink {
 }
 
 /**
- * Returns the endpoint of a link, which redirects to a file in storage. It needs no other authentication than the token.
+ * Returns the endpoint of a link, which redirects to a file in storage. It needs no other authentication than the
+ * token.
  */
 const fileLink = ({ token, expired, follow, ...link }: FileLink) =>
   endpoint({

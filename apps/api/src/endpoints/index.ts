@@ -16,7 +16,9 @@ import { requestDeletion } from './request-deletion.ts'
 import { requestExport } from './request-export.ts'
 import { updateProfile } from './update-profile.ts'
 
-/** Every endpoint of the API, in the order of the OpenAPI document. */
+/**
+ * Every endpoint of the API, in the order of the OpenAPI document (service.md, Versioning; design.md §3, Wrong method).
+ */
 export const endpoints: readonly Endpoint[] = [
   requestDeletion,
   updateProfile,

@@ -23,7 +23,10 @@ const oneOrMany = z
     return data ?? z.NEVER
   })
 
-/** Registers users for deletion (service.md, Endpoints, 1). The endpoint records a request, and workers process it. */
+/**
+ * Registers users for deletion (service.md, Endpoints, 1; service.md, Deletion request; service.md, Endpoints 1;
+ * service.md, Errors). The endpoint records a request, and workers process it.
+ */
 export const requestDeletion = endpoint({
   id: 'requestDeletion',
   route: 'POST /v3/user_data_deletions',

@@ -51,7 +51,10 @@ const schema = z
   })
   .meta({ id: 'ProfileUpdateRequest', required: ['user_id', 'user_profiles'] })
 
-/** Updates the profile of one user (service.md, Endpoints, 2). The update is committed before the answer. */
+/**
+ * Updates the profile of one user (service.md, Endpoints, 2; service.md, Endpoints 2). The update is committed before
+ * the answer.
+ */
 export const updateProfile = endpoint({
   id: 'updateProfile',
   route: 'POST /v2/user_profiles',

@@ -85,7 +85,9 @@ function success({ description, schema, example, content, headers }: Endpoint['a
   }
 }
 
-/** Groups refusals by status. Each status has a description, the schema of its body, and an example for each refusal. */
+/**
+ * Groups refusals by status. Each status has a description, the schema of its body, and an example for each refusal.
+ */
 function refused(refusals: readonly Refusal[]): Record<string, Response> {
   const byStatus = Map.groupBy(refusals, ({ answer }) => answer.status)
   return Object.fromEntries(

@@ -63,7 +63,7 @@ const rulesVersion = 2
 
 /**
  * The columns of a file, with their types (service.md, Bulk import CSV file; service.md, Error CSV file;
- * design.md §3, Width of a file).
+ * design.md §3, Width of a file; second-day.md §2).
  *
  * A header may have 50,000 columns, and a row one byte. So a value that depends on all columns is computed when it is
  * first needed, and again only after a type has changed. It is never computed for each row or batch.
@@ -172,7 +172,9 @@ export class Columns {
     return Array.from(this.watched, ([{ index }, losses]) => [index, ...losses.counts])
   }
 
-  /** Whether a cell, `bytes` from `start` to `end`, equals the clear marker, and so removes its key from the profile. */
+  /**
+   * Whether a cell, `bytes` from `start` to `end`, equals the clear marker, and so removes its key from the profile.
+   */
   isClearMarker(bytes: Buffer, start: number, end: number): boolean {
     const marker = this.#clearMarker
     if (marker === undefined || end - start !== marker.length) return false

@@ -29,10 +29,11 @@ export interface OpenedFile {
 }
 
 /**
- * Returns the columns of a file, and the byte offset of the first row that is not committed.
+ * Returns the columns of a file, and the byte offset of the first row that is not committed
+ * (service.md, Bulk import CSV file).
  *
- * If no batch is committed, reads the beginning of the file: the header, and the types of the columns. Reads a few bytes
- * at a time, because the process may have requests to answer.
+ * If no batch is committed, reads the beginning of the file: the header, and the types of the columns. Reads a few
+ * bytes at a time, because the process may have requests to answer.
  *
  * Throws `FileError` if the header is refused, by its form or by the options, or if a declared key is registered with
  * another type. Throws `KeyLimitExceeded` as soon as more columns have values than the app has room for keys.

@@ -102,8 +102,8 @@ export class ProfileBatch {
   }
 
   /**
-   * Sets the hash of the row that was added last, and of its user: the 16 bytes of `hashes` from `at` on. It must differ
-   * if the same row has another meaning (columns, types). A user with several rows keeps no hash.
+   * Sets the hash of the row that was added last, and of its user: the 16 bytes of `hashes` from `at` on. It must
+   * differ if the same row has another meaning (columns, types). A user with several rows keeps no hash.
    */
   addHash(user: number, hashes: Buffer, at: number): void {
     const { bytes } = this.#hashes.writer

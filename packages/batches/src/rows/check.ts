@@ -24,7 +24,9 @@ const unreadable = {
 const tooManyValues = rowProblem(rowMessages.tooManyValues)
 
 /**
- * Checks every cell of the rows, and adds the values of valid rows to the batch.
+ * Checks every cell of the rows, and adds the values of valid rows to the batch (service.md, Bulk import CSV file;
+ * service.md, Error CSV file; design.md §3, Row with fewer values; design.md §3, A row with any error;
+ * design.md §3, Empty user_id).
  *
  * Skips rows whose values the profile already holds: they were valid when they were applied. Skips rows of users who
  * were deleted after the file was sent. Yields to the event loop after each block of rows.

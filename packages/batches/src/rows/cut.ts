@@ -48,7 +48,7 @@ export interface BatchLimits {
 }
 
 /**
- * Cuts rows into batches. Batches have fewer rows if rows are long or have long keys.
+ * Cuts rows into batches (design.md §4, Bounded memory). Batches have fewer rows if rows are long or have long keys.
  *
  * The end of a batch depends only on the header, the rows and the position of the first batch, never on how the bytes
  * arrived. A worker that continues from a committed position therefore cuts the same batches.

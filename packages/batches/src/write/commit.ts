@@ -1,14 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ValueType } from '@sluice/contract'
-import { type CompiledQuery, mustFind, prepared, type RawBuilder, retryConflicts, sql, writeTogether } from '@sluice/database'
+import {
+  type CompiledQuery,
+  mustFind,
+  prepared,
+  type RawBuilder,
+  retryConflicts,
+  sql,
+  writeTogether,
+} from '@sluice/database'
 import type { BatchContext, WrittenBatch } from '../context.ts'
 import { checkRows } from '../rows/check.ts'
 import { keepInvalidRows } from '../rows/invalid-rows.ts'
 import type { PreparedBatch } from '../rows/prepare.ts'
-import { beforeLookup, lookUpUsers } from './look-up-users.ts'
 import { mergeProfiles, rowsChanged } from './merge.ts'
 import { type Expectation, type ProfilesFound, planOf, profilesFound } from './profile-expectation.ts'
 import { registerUsedKeys } from './register-keys.ts'
+import { beforeLookup, lookUpUsers } from './user-lookups.ts'
 
 /**
  * Maximum number of transactions of one import at the same time. With a single one, Postgres would be idle while this
@@ -48,7 +56,7 @@ export interface Committed {
 
 /**
  * Commits a batch: its values, the keys it registers, and what the owner records of it (its invalid rows, counters and
- * position), in one transaction (design.md §4, Exactly once).
+ * position), in one transaction (design.md §4, Exactly once; design.md §3, Dry run, cancel).
  *
  * Throws `NothingFound` if the owner cannot record it, or the preceding batch is not committed. Throws `TypesChanged`,
  * `KeyLimitExceeded`, and `FileError` if a declared type is not the registered one. Nothing is written if it throws.

@@ -5,12 +5,12 @@ import type { Columns } from '../columns/columns.ts'
 const [firstQuietBatches, quietBatches] = [16, 2_000]
 
 /**
- * Returns a function that decides whether the next batches may be joined to a larger transaction. It must be called once
- * for each transaction, and looks whether somebody waits.
+ * Returns a function that decides whether the next batches may be joined to a larger transaction. It must be called
+ * once for each transaction, and looks whether somebody waits.
  *
  * A profile update of a user waits for the transaction that writes the user, for up to a tenth of a second. So batches
- * are joined only if nobody has waited for a while. Types are settled batch by batch, and keys are registered by a batch
- * alone, so joining must wait for both.
+ * are joined only if nobody has waited for a while. Types are settled batch by batch, and keys are registered by a
+ * batch alone, so joining must wait for both.
  */
 export function joinWhileNobodyWaits(db: Database, columns: Columns): () => Promise<boolean> {
   // Number of batches until batches are joined, if nobody waits until then.

@@ -93,7 +93,9 @@ function insertStripped(tx: Database, { appId, batch }: Merge, users: readonly n
   `.compile(tx)
 }
 
-/** Returns the statement that updates existing profiles. If documents remove keys, nulls are stripped from the result. */
+/**
+ * Returns the statement that updates existing profiles. If documents remove keys, nulls are stripped from the result.
+ */
 function updateProfiles(tx: Database, { appId, batch }: Merge, users: readonly number[]): CompiledQuery {
   const [merged, isChanged] = batch.hasRemovals
     ? [

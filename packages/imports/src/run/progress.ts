@@ -5,8 +5,8 @@ import { errorRoomBytes } from '../result/error-file.ts'
 import type { Run } from './run.ts'
 
 /**
- * Returns how the batches of a run are recorded: in the import's row, and their invalid rows for the error file. The
- * file must be open, and no batch of this run committed.
+ * Returns how the batches of a run are recorded (service.md, Error CSV file; design.md §3, Error file's size): in the
+ * import's row, and their invalid rows for the error file. The file must be open, and no batch of this run committed.
  */
 export function progressStatements(run: Run): ProgressStatements {
   const { context, claim } = run
@@ -53,8 +53,8 @@ export function progressStatements(run: Run): ProgressStatements {
  * Returns the statement that saves a batch's invalid rows as a chunk of the error file. Accepts the limit of the file.
  *
  * The first chunk that exceeds the limit is still saved, and no further one. The file's end within that chunk is found
- * when the file is made (`error-file.ts`). The kept rows therefore depend only on the file and the limit. This statement
- * must follow the commit of the preceding batch.
+ * when the file is made (`error-file.ts`). The kept rows therefore depend only on the file and the limit. This
+ * statement must follow the commit of the preceding batch.
  */
 function saveKeptRows({ context, claim }: Run, { keptRows, end }: WrittenBatch, roomBytes: number): CompiledQuery {
   return prepared`

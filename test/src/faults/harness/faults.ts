@@ -103,7 +103,7 @@ async function killEverything({ deployment }: FaultContext): Promise<void> {
   await deployment.postgres.restart('immediate')
 }
 
-/** Gives a network a state for a while. */
+/** Sets the state of a network for a while. */
 function network(proxyOf: (deployment: Deployment) => TcpProxy, state: NetworkState): Fault {
   return async ({ deployment, durationMs }) => {
     proxyOf(deployment).set(state)

@@ -23,7 +23,9 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy on `port` of `host`; 0 picks a free port. `target` returns the port on 127.0.0.1 of new connections. */
+/**
+ * Starts a proxy on `port` of `host`; 0 picks a free port. `target` returns the port on 127.0.0.1 of new connections.
+ */
 export async function startTcpProxy(target: () => number, port = 0, host = '127.0.0.1'): Promise<TcpProxy> {
   let state: NetworkState = { kind: 'fine' }
   const proxy = await listenForLinks<Link>({ port, host, allowHalfOpen: true }, (client) => {

@@ -36,9 +36,9 @@ const keys: readonly BenchKey[] = [
 ]
 
 /**
- * Compares an export of nine keys to `copy (…) to stdout` piped through gzip, and measures the worker's memory. Compares
- * exports of 9, 200 and 500 keys, each about 100 MB, to a bare `copy` of the same bytes, without compression and
- * storage. `[--users N] [--rounds N]`. Returns whether the targets are met.
+ * Compares an export of nine keys to `copy (…) to stdout` piped through gzip, and measures the worker's memory.
+ * Compares exports of 9, 200 and 500 keys, each about 100 MB, to a bare `copy` of the same bytes, without compression
+ * and storage. `[--users N] [--rounds N]`. Returns whether the targets are met.
  */
 export async function benchExport(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

@@ -57,8 +57,8 @@ async function importBoth(rows: number): Promise<Run[]> {
 }
 
 /**
- * Returns what a server has done so far: MB of its log (WAL), pages that went to the log as a whole because they changed
- * for the first time since a checkpoint, pages that were not in its buffers, and checkpoints.
+ * Returns what a server has done so far: MB of its log (WAL), pages that went to the log as a whole because they
+ * changed for the first time since a checkpoint, pages that were not in its buffers, and checkpoints.
  */
 async function workOf(postgres: BenchPostgres): Promise<Record<string, number>> {
   const { rows } = await postgres.run(

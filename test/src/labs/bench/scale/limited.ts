@@ -18,8 +18,8 @@ export interface LimitedResult {
 
 /**
  * Runs imports of eight apps, one file of `rows` rows each, on worker processes that have `share` of a core each and
- * one slot. Each file was imported before, so Postgres has little to do, and the workers limit the speed. Throws if this
- * machine lets nobody write control groups.
+ * one slot. Each file was imported before, so Postgres has little to do, and the workers limit the speed. Throws if
+ * this machine lets nobody write control groups.
  */
 export async function measureLimited(workers: number, rows: number, share: number): Promise<LimitedResult> {
   await using session = await openScaleSession(workers, { IMPORT_CONCURRENCY: '1' })
