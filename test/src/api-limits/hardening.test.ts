@@ -160,7 +160,7 @@ describe('answers', () => {
     await link.restore()
     expect([answer.status, await answer.json()]).toEqual([500, unreachable])
     // Either an open connection breaks first, or a new one is refused first.
-    await until('the cause in the log', () => /ECONNREFUSED|ECONNRESET|Connection terminated/.test(api.log()))
+    await until('the cause in the log', () => /ECONNREFUSED|ECONNRESET|EPIPE|Connection terminated/.test(api.log()))
   })
 })
 
