@@ -42,12 +42,8 @@ export interface ApiOptions {
 
 /** Builds the HTTP API of all endpoints. The caller must call `listen`. */
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
-  const {
-    timeouts = readSettings({}, timeoutSettings),
-    bodies = readSettings({}, bodySettings),
-    metrics = openApiMetrics(),
-  } = options
-  const { readiness = openReadiness() } = options
+  const { timeouts = readSettings({}, timeoutSettings), bodies = readSettings({}, bodySettings) } = options
+  const { metrics = openApiMetrics(), readiness = openReadiness() } = options
   const document = openApiDocument(services.apiUrl)
   const context: ApiContext = {
     ...services,
@@ -58,10 +54,9 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   }
   readiness.require('postgres', () => checkSchema(context.db))
   readiness.require('storage', () => context.storage.check())
-  const loggerInstance: FastifyBaseLogger = context.log
   const api = fastify({
     ...hardenedServer(timeouts, context.log),
-    loggerInstance,
+    loggerInstance: context.log as FastifyBaseLogger,
     trustProxy: options.trustedProxies ?? false,
     forceCloseConnections: 'idle',
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -77,17 +72,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   if (options.cells !== undefined) forwardToCells(api, options.cells.own, cellRouter(options.cells))
   api.addHook('preClose', async () => closeConnections(api.server))
-  api.addHook('onResponse', async (request, reply) => {
-    // Logs the route instead of the address, because an address may contain a token.
-    const { method, routeOptions } = request
-    const ms = Math.round(reply.elapsedTime)
-    const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
-    metrics.requests.observe(labels, reply.elapsedTime / 1000)
-    request.log.info(
-      { method, route: routeOptions.url, status: reply.statusCode, ms, app_id: request.appId },
-      'request',
-    )
-  })
+  recordRequests(api, metrics)
   api.decorateRequest('appId')
   api.decorateRequest('bulkImportLimit')
   auditRoutes(api, context.db, (request) => ({
@@ -103,6 +88,21 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     )
   }
   return api
+}
+
+/** Counts and logs each request. */
+function recordRequests(api: FastifyInstance, metrics: ApiMetrics): void {
+  api.addHook('onResponse', async (request, reply) => {
+    // Logs the route instead of the address, because an address may contain a token.
+    const { method, routeOptions } = request
+    const ms = Math.round(reply.elapsedTime)
+    const labels = { method, route: routeOptions.url ?? 'none', status: reply.statusCode }
+    metrics.requests.observe(labels, reply.elapsedTime / 1000)
+    request.log.info(
+      { method, route: routeOptions.url, status: reply.statusCode, ms, app_id: request.appId },
+      'request',
+    )
+  })
 }
 
 declare module 'fastify' {

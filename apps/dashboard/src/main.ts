@@ -14,29 +14,31 @@ import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limite
 /** Maximum duration of a shutdown, ms. Requests in flight have 10 s to end. */
 const stopDeadlineMs = 15_000
 
+const dashboardSettings = [
+  ...mailSettings,
+  ...requestLimitSettings,
+  ...signInLimitSettings,
+  ...signInSettings,
+  ...storageSettings,
+  ...uploadLimitSettings,
+  'API_URL',
+  'DASHBOARD_HOST',
+  'DASHBOARD_PORT',
+  'DASHBOARD_TRUSTED_PROXIES',
+  'DASHBOARD_URL',
+  'DATABASE_POOL',
+  ...sharedStoreSettings,
+  'DRAIN_DELAY',
+  'S3_GATEWAY_URL',
+  'ENCRYPTION_KEYS',
+  'MEMBER_LIMIT',
+  'WAITING_IMPORTS_LIMIT',
+  'WEBHOOK_ALLOW_HTTP',
+  'WEBHOOK_ALLOW_NETWORKS',
+] as const
+
 await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
-  const settings = readSettings(process.env, [
-    ...mailSettings,
-    ...requestLimitSettings,
-    ...signInLimitSettings,
-    ...signInSettings,
-    ...storageSettings,
-    ...uploadLimitSettings,
-    'API_URL',
-    'DASHBOARD_HOST',
-    'DASHBOARD_PORT',
-    'DASHBOARD_TRUSTED_PROXIES',
-    'DASHBOARD_URL',
-    'DATABASE_POOL',
-    ...sharedStoreSettings,
-    'DRAIN_DELAY',
-    'S3_GATEWAY_URL',
-    'ENCRYPTION_KEYS',
-    'MEMBER_LIMIT',
-    'WAITING_IMPORTS_LIMIT',
-    'WEBHOOK_ALLOW_HTTP',
-    'WEBHOOK_ALLOW_NETWORKS',
-  ])
+  const settings = readSettings(process.env, dashboardSettings)
   const identityProvider = providerSettings(settings)
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
@@ -77,9 +79,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()
-      await signInLimiter.close()
-      await uploadLimiter.close()
-      await requestLimiter.close()
+      for (const limiter of [signInLimiter, uploadLimiter, requestLimiter]) await limiter.close()
       mails.close()
       storage.close()
       await database.close()

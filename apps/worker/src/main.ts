@@ -24,23 +24,33 @@ import { hostWebhooks } from './webhooks.ts'
  */
 const stopDeadlineMs = 9_500
 
+const workerSettings = [
+  ...deletionSettings,
+  ...exportSettings,
+  ...importSettings,
+  ...mailerSettings,
+  ...storageSettings,
+  ...sharedStoreSettings,
+  'DATABASE_POOL',
+  'HISTORY_RETENTION_DAYS',
+  'IMPORT_CONCURRENCY',
+  'S3_GATEWAY_SEARCH_INTERVAL',
+] as const
+
+const hosts = {
+  imports: hostImports,
+  exports: hostExports,
+  mails: hostMails,
+  webhooks: hostWebhooks,
+  maintenance: hostMaintenance,
+}
+
 await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   lowerPriority(log)
   const hosted = hostedQueues(process.env)
-  const settings = readSettings(process.env, [
-    // Only the webhooks queue needs the keys that decrypt secrets in the database.
-    ...(hosted.includes('webhooks') ? delivererSettings : []),
-    ...deletionSettings,
-    ...exportSettings,
-    ...importSettings,
-    ...mailerSettings,
-    ...storageSettings,
-    'DATABASE_POOL',
-    ...sharedStoreSettings,
-    'S3_GATEWAY_SEARCH_INTERVAL',
-    'HISTORY_RETENTION_DAYS',
-    'IMPORT_CONCURRENCY',
-  ])
+  // Only the webhooks queue needs the keys that decrypt secrets in the database.
+  const ofWebhooks = hosted.includes('webhooks') ? delivererSettings : []
+  const settings = readSettings(process.env, [...workerSettings, ...ofWebhooks])
   if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
     log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
@@ -58,13 +68,6 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   }
   const queues = openQueues(store, onJobError)
   const metrics = openWorkerMetrics(operations.metrics)
-  const hosts = {
-    imports: hostImports,
-    exports: hostExports,
-    mails: hostMails,
-    webhooks: hostWebhooks,
-    maintenance: hostMaintenance,
-  }
   const heartbeat = openHeartbeat(database.db, hosted, (error) => log.warn({ err: error }, 'heartbeat not written'))
   const host = { context, queues, mailer, deliverer, metrics, heartbeat, onJobError }
 

@@ -90,23 +90,12 @@ export async function openRateLimiter<Name extends string>(
     countOf.set(id, count)
     return count
   }
-  /**
-   * Returns the limit that applies, and the key of its count. If the subject's own window has another length, it has a
-   * count of its own.
-   */
-  const limitOf = (subject: number | string, name: Name, own?: RateLimit) => {
-    const usual = limits[name]
-    if (usual === undefined) throw new Error(`there is no limit for ${name}`)
-    const limit = own ?? usual
-    const key = limit.windowMs === usual.windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
-    return { limit, key }
-  }
   const local = openLocalCounts()
   const guarded = circuitBreaker({ deadlineMs, toleratedFailures, pauseMs })
 
   return {
     async count(subject, name, own) {
-      const { limit, key } = limitOf(subject, name, own)
+      const { limit, key } = limitOf(limits, subject, name, own)
       const count = countIn(name, limit.windowMs)
       let counting: Promise<Position> | undefined
       try {
@@ -117,15 +106,12 @@ export async function openRateLimiter<Name extends string>(
         return toCount(limit, local.counted(key, position))
       } catch (error) {
         onFailure(error)
-        counting?.then(
-          () => local.late(key),
-          () => {},
-        )
+        counting?.then(() => local.late(key)).catch(() => {})
         return toCount(limit, local.missed(key, limit.windowMs))
       }
     },
     async peek(subject, name, own) {
-      const { limit, key } = limitOf(subject, name, own)
+      const { limit, key } = limitOf(limits, subject, name, own)
       let tally: Tally | undefined
       try {
         tally = await guarded(() => counters.current(key))
@@ -137,6 +123,23 @@ export async function openRateLimiter<Name extends string>(
     },
     close: () => counters.close(),
   }
+}
+
+/**
+ * Returns the limit of a function that applies to a subject, and the key of its count. If the subject's own window has
+ * another length, it has a count of its own.
+ */
+function limitOf<Name extends string>(
+  limits: Record<Name, RateLimit>,
+  subject: number | string,
+  name: Name,
+  own?: RateLimit,
+): { limit: RateLimit; key: string } {
+  const usual = limits[name]
+  if (usual === undefined) throw new Error(`there is no limit for ${name}`)
+  const limit = own ?? usual
+  const key = limit.windowMs === usual.windowMs ? `${subject}:${name}` : `${subject}:${name}:${limit.windowMs}`
+  return { limit, key }
 }
 
 /** Returns what is left of a limit after the request at this position in its window. */

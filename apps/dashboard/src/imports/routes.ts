@@ -17,6 +17,7 @@ const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Pa
 /** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl } = context
+  cancelRoutes(dashboard, context)
   retryRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
@@ -50,7 +51,10 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     if (typeof followed === 'string') throw new PageNotFound()
     return reply.redirect(followed.url, 302)
   })
+}
 
+/** Adds the question before an import is cancelled, and its cancellation. */
+const cancelRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
     const { details } = await snapshotFor(context, request)
     return sendCancelQuestion(reply, visitedApp(request).appId, details)
@@ -60,7 +64,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
-    const cancellation = await cancelImport(db, importId, appId)
+    const cancellation = await cancelImport(context.db, importId, appId)
     if (cancellation.outcome === 'unknown') throw new PageNotFound()
     const address = `/apps/${appId}/imports/${importId}`
     if (cancellation.outcome === 'ended') return sendTooLate(reply, address)

@@ -46,8 +46,9 @@ const memberField = (request: FastifyRequest) => formOf(request).get('member') ?
 
 /** Adds the settings of an app: its members, which of them get mails, and the invitations. */
 export const settingsRoutes: PageRoutes = (dashboard, context) => {
-  const { db, dashboardUrl, memberLimit } = context
-  const linkMails = openLinkMails(dashboard, context)
+  const { db } = context
+  invitationRoutes(dashboard, context)
+  removalRoutes(dashboard, context)
 
   dashboard.get('/apps/:appId/settings', async (request, reply) => await sendSettings(context, request, reply))
 
@@ -78,6 +79,12 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       return reply.redirect(`/apps/${appId}/settings`, 303)
     },
   )
+}
+
+/** Adds the invitation of a member, and its withdrawal. */
+const invitationRoutes: PageRoutes = (dashboard, context) => {
+  const { db, dashboardUrl, memberLimit } = context
+  const linkMails = openLinkMails(dashboard, context)
 
   const invite = { audit: { what: 'member.invite', target: emailField } } as const
   dashboard.post('/apps/:appId/settings/members', { config: invite }, async (request, reply) => {
@@ -107,7 +114,10 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     request.auditChange = await withdrawInvitation(db, appId, formOf(request).get('email') ?? '')
     return reply.redirect(`/apps/${appId}/settings`, 303)
   })
+}
 
+/** Adds the question before a member is removed, and the removal. */
+const removalRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get<MemberQuery>('/apps/:appId/settings/members/remove', async (request, reply) => {
     const email = await requireMember(context, request, String(request.query.member ?? ''))
     return sendPage(reply, { title: 'Remove a member', area: 'settings', content: confirmRemoval(request, email) })
@@ -118,7 +128,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const email = await requireMember(context, request, formOf(request).get('member') ?? '')
     try {
-      request.auditChange = await removeMember(db, appId, email)
+      request.auditChange = await removeMember(context.db, appId, email)
     } catch (error) {
       if (!(error instanceof LastMember)) throw error
       const problem = 'The last member cannot be removed: somebody must be able to sign in.'

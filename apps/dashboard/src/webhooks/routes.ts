@@ -30,13 +30,16 @@ const field = (name: string) => (request: FastifyRequest) => formOf(request).get
 const endpointField = field('endpoint')
 const deliveryField = field('delivery')
 
+const pageOf = (request: FastifyRequest) => `/apps/${visitedApp(request).appId}/webhooks`
+
 const titles = { remove: 'Remove an endpoint', rotate: 'Replace a secret' } as const
 
 /** Adds the page of webhooks with endpoints and deliveries, and the routes that change them (second-day.md §5). */
 export const webhookRoutes: PageRoutes = (dashboard, context) => {
   const { db, webhookRule } = context
   const { encryptionKeys } = context.s3Gateway
-  const pageOf = (request: FastifyRequest) => `/apps/${visitedApp(request).appId}/webhooks`
+  endpointRoutes(dashboard, context)
+  deliveryRoutes(dashboard, context)
 
   dashboard.get<PageQuery>('/apps/:appId/webhooks', (request, reply) => sendWebhooks(context, request, reply))
 
@@ -65,6 +68,12 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
       return sendPage(reply, { title: titles[action], area: 'webhooks', content: confirm(request, action, endpoint) })
     })
   }
+}
+
+/** Adds the routes that change an endpoint. */
+const endpointRoutes: PageRoutes = (dashboard, context) => {
+  const { db } = context
+  const { encryptionKeys } = context.s3Gateway
 
   const remove = { audit: { what: 'webhook.remove', target: endpointField } } as const
   dashboard.post('/apps/:appId/webhooks/remove', { config: remove }, async (request, reply) => {
@@ -89,7 +98,10 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
     if (secret === undefined) throw new PageNotFound()
     return sendSecret(reply, appId, { url: endpoint.url, secret })
   })
+}
 
+/** Adds the test of an endpoint, and sending a delivery again. */
+const deliveryRoutes: PageRoutes = (dashboard, { db }) => {
   const test = { audit: { what: 'webhook.test', target: endpointField } } as const
   dashboard.post('/apps/:appId/webhooks/test', { config: test }, async (request, reply) => {
     const delivery = await enqueueTest(db, visitedApp(request).appId, endpointField(request) ?? '')
