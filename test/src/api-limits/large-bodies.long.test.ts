@@ -15,7 +15,9 @@ let database: TestDatabase
 let api: ApiProcess
 beforeAll(async () => {
   database = await openTestDatabase()
-  api = await startApi(database.url, { RATE_LIMIT_BULK_IMPORT_V2: '1000/60s' })
+  // The attack sends 720 MB from one process. On a busy machine, its last request has no headers for more than 10 s.
+  const timeouts = { API_HEADERS_TIMEOUT: '60s', API_BODY_TIMEOUT: '90s' }
+  api = await startApi(database.url, { RATE_LIMIT_BULK_IMPORT_V2: '1000/60s', ...timeouts })
   return async () => {
     await api.stop()
     await database.close()

@@ -77,6 +77,7 @@ function explaining(db: Database, blocks: [string, number][]): Database {
   return new Proxy(db, {
     get(target, name) {
       if (name === 'getExecutor') return () => executor
+      if (name === 'executeQuery') return executeQuery
       const member: unknown = Reflect.get(target, name, target)
       return typeof member === 'function' ? member.bind(target) : member
     },
@@ -90,7 +91,7 @@ interface Explained {
 
 /** Returns how many blocks a statement touches, in memory or on disk. Rolls the statement back. */
 async function blocksOf(db: Database, query: CompiledQuery): Promise<number> {
-  const explain = { ...query, sql: `explain (analyze, buffers, format json) ${query.sql}` }
+  const explain = { ...query, name: undefined, sql: `explain (analyze, buffers, format json) ${query.sql}` }
   const tx = await db.startTransaction().execute()
   const { rows } = await tx.executeQuery<Explained>(explain)
   await tx.rollback().execute()
