@@ -21,8 +21,9 @@ const longestKeptBody = 1_024
  * Makes endpoints with `idempotency` accept the header `Idempotency-Key` (second-day.md §4).
  *
  * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the
- * limit. 2. Before the body is read, an invalid key and a key in flight are refused. 3. After the body was read, a
- * repetition gets the stored response, or 422 if its body differs. A long refusal, or a
+ *    limit.
+ * 2. Before the body is read, an invalid key and a key in flight are refused.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal, or a
  *    long response of a repeatable route, is made again instead of being stored.
  * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`recordResponse`).
  */

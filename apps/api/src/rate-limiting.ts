@@ -27,7 +27,7 @@ export interface ApiRates {
   deadlineMs: number
 }
 
-/** Reads the limits of all functions from the environment (service.md, Errors). Throws `SettingsError`. */
+/** Reads the limits of all functions from the environment. Throws `SettingsError`. */
 export function readRates(environment: Record<string, string | undefined>): ApiRates {
   const values = readSettings(environment, Object.keys(rateSettings), rateSettings)
   const { RATE_LIMIT_TIMEOUT: deadlineMs } = readSettings(environment, ['RATE_LIMIT_TIMEOUT'])
@@ -44,8 +44,8 @@ export type ApiRateLimiter = RateLimiter<string>
 const logIntervalMs = 10_000
 
 /**
- * Opens the limits. If the store does not answer, this process counts requests by itself. A metric
- * counts such requests, and the log mentions them at intervals.
+ * Opens the limits. If the store does not answer, this process counts requests by itself. A metric counts such
+ * requests, and the log mentions them at intervals.
  */
 export function openApiRateLimiter(
   store: RateLimitStore,
@@ -65,7 +65,10 @@ export function openApiRateLimiter(
   return openRateLimiter(store, limits, { deadlineMs, onFailure })
 }
 
-/** Returns the hook that counts the requests of a function. It runs after authentication, before the body is read. */
+/**
+ * Returns the hook that counts the requests of a function, and refuses those beyond its limit (service.md, Errors). It
+ * runs after authentication, before the body is read.
+ */
 export function limitRate(name: string, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const subject = rateSubject(request)

@@ -1,13 +1,11 @@
-import { isSet, queueNames, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { isSet, queueNames, readSettings, sharedStore } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
-import { deletionSettings } from '@sluice/deletions'
-import { exportSettings } from '@sluice/exports'
-import { importSettings, makeRoomAfter } from '@sluice/imports'
-import { mailerSettings, openMailer } from '@sluice/mail'
+import { makeRoomAfter } from '@sluice/imports'
+import { openMailer } from '@sluice/mail'
 import { openHeartbeat } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
-import { openStorage, storageSettings } from '@sluice/storage'
+import { openStorage } from '@sluice/storage'
 import { delivererSettings, openDeliverer } from '@sluice/webhooks'
 import { showBacklog } from './backlog.ts'
 import { hostExports } from './exports.ts'
@@ -16,6 +14,7 @@ import { hostMails } from './mails.ts'
 import { hostMaintenance } from './maintenance.ts'
 import { openWorkerMetrics } from './metrics.ts'
 import { lowerPriority } from './priority.ts'
+import { workerSettings } from './settings.ts'
 import { hostWebhooks } from './webhooks.ts'
 
 /**
@@ -23,19 +22,6 @@ import { hostWebhooks } from './webhooks.ts'
  * SIGTERM.
  */
 const stopDeadlineMs = 9_500
-
-const workerSettings = [
-  ...deletionSettings,
-  ...exportSettings,
-  ...importSettings,
-  ...mailerSettings,
-  ...storageSettings,
-  ...sharedStoreSettings,
-  'DATABASE_POOL',
-  'HISTORY_RETENTION_DAYS',
-  'IMPORT_CONCURRENCY',
-  'S3_GATEWAY_SEARCH_INTERVAL',
-] as const
 
 const hosts = {
   imports: hostImports,

@@ -1,5 +1,6 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import type { ImportId } from './context.ts'
 
 /**
  * The allowed changes of an import's state, with what makes each change. No statement makes any other change
@@ -31,6 +32,17 @@ export const stateChanges = {
   completed: {},
   failed: {},
 } as const satisfies Record<ImportState, Partial<Record<ImportState, string>>>
+
+/** Returns the state of an import; undefined if the app has no such import. */
+export async function stateOf(db: Database, { appId, importId }: ImportId): Promise<ImportState | undefined> {
+  const found = await db
+    .selectFrom('imports')
+    .select('state')
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  return found?.state
+}
 
 /** States in which an import begins. */
 export type FirstState = 'awaiting_upload' | 'queued'

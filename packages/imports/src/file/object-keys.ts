@@ -3,7 +3,7 @@ export function appPrefix(appId: number): string {
   return `apps/${appId}/`
 }
 
-/** Returns the prefix of all objects of an import, so that one removal removes them: `apps/7/imports/b3c8/`. */
+/** Returns the prefix of all objects of an import, so that one call removes all of them: `apps/7/imports/b3c8/`. */
 export function importPrefix(appId: number, importId: string): string {
   return `${appPrefix(appId)}imports/${importId}/`
 }

@@ -5,7 +5,7 @@ import { sweepLater } from '../file/file-sweeps.ts'
 import { importPrefix, uploadKey } from '../file/object-keys.ts'
 import { type GivenOptions, optionColumns, optionValues, toOptions } from '../options.ts'
 import { enqueueImportEvent } from '../result/import-event.ts'
-import { changeState, type FirstState } from '../states.ts'
+import { changeState, type FirstState, stateOf } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
 /**
@@ -89,13 +89,7 @@ export async function queueImport(
     .where('import_id', '=', importId)
     .executeTakeFirst()
   if (result.numUpdatedRows > 0n) return true
-  const found = await db
-    .selectFrom('imports')
-    .select('state')
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirst()
-  if (found?.state === 'cancelled') return false
+  if ((await stateOf(db, { appId, importId })) === 'cancelled') return false
   throw new Error(`import ${importId} expired while its file was received`)
 }
 

@@ -5,9 +5,6 @@ import type { ImportContext, ImportId } from '../context.ts'
 const dispatchAgainSeconds = 10
 const dispatchedAgainAt = sql`i.dispatched_at + make_interval(secs => ${dispatchAgainSeconds})`
 
-/** Longest pause before another try. */
-export const longestRetryDelayMs = 60_000
-
 /** An import that is next in its app's order and waits for a worker. */
 export interface DispatchedImport extends ImportId {
   /** Differs with each dispatch. */

@@ -1,7 +1,9 @@
 import { hasOutsideCause, isConnectionFailure, isOutOfRoom, ranOutOfTime } from '@sluice/database'
 import { StorageFull } from '@sluice/storage'
 import type { ImportContext } from '../context.ts'
-import { longestRetryDelayMs } from './next-in-order.ts'
+
+/** Longest pause before another try. `runnable_import` of the schema knows it too. */
+const longestRetryDelayMs = 60_000
 
 /**
  * Pause before another try during an outage: long enough to spare the failing server, short enough to continue soon.

@@ -4,18 +4,12 @@ import { FileError } from '@sluice/csv'
 import { inImportTrace } from '@sluice/traces'
 import type { ImportContext } from '../context.ts'
 import { ImportFile } from '../file/source.ts'
-import {
-  type Claim,
-  type ClaimedFile,
-  type ClaimedImport,
-  ClaimLost,
-  discountTry,
-  releaseClaim,
-} from '../order/claim.ts'
+import { type ClaimedFile, type ClaimedImport, ClaimLost, discountTry, releaseClaim } from '../order/claim.ts'
 import { noteSlotTime } from '../order/fair-order.ts'
 import { keepLease } from '../order/lease.ts'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { finish } from '../result/finish.ts'
+import { stateOf } from '../states.ts'
 import { progressStatements } from './progress.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
@@ -52,7 +46,7 @@ async function runClaim(context: ImportContext, claim: ClaimedImport, shutdown: 
     if (!(error instanceof ClaimLost)) throw error
     // If Postgres has not answered for a whole lease, asking it whether the import was cancelled would only wait.
     if (lease.expired.aborted) void untilAnswered(() => discountTry(context, claim), shutdown).catch(() => {})
-    else if (await isCancelled(context, claim)) {
+    else if ((await stateOf(context.db, claim)) === 'cancelled') {
       log.info('import cancelled')
       return { outcome: 'cancelled' }
     }
@@ -61,16 +55,6 @@ async function runClaim(context: ImportContext, claim: ClaimedImport, shutdown: 
   } finally {
     lease.stop()
   }
-}
-
-async function isCancelled({ db }: ImportContext, { appId, importId }: Claim): Promise<boolean> {
-  const found = await db
-    .selectFrom('imports')
-    .select('state')
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirst()
-  return found?.state === 'cancelled'
 }
 
 /** Runs the import as long as the claim holds. Throws {@link ClaimLost}. */

@@ -97,6 +97,8 @@ export interface Route {
   namesOthers?: boolean
 }
 
+const allRoutes: Route[] = Object.entries(routes).map(([name, route]) => ({ name: name as OperationName, ...route }))
+
 /**
  * Finds the operation of a request. Returns undefined if there is none.
  *
@@ -112,8 +114,7 @@ export function findRoute(
   const names = [...query.keys()].filter((name) => {
     return !signatureParameters.has(name) && !/^x-amz-[a-z0-9._-]+$/.test(name) && name !== 'x-id'
   })
-  const candidates: Route[] = Object.entries(routes).map(([name, route]) => ({ name: name as OperationName, ...route }))
-  return candidates.find((route) => {
+  return allRoutes.find((route) => {
     const { required = [], optional = [], headers: obeyed = [] } = route
     return (
       route.on === on &&

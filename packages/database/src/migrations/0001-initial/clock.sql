@@ -7,4 +7,4 @@ create function is_far_ahead(at timestamptz, furthest interval) returns boolean 
 
 -- A time has come, or lies too far ahead. Treating the latter as due bounds the wait, however far the clock was set back.
 create function is_due(at timestamptz, furthest interval) returns boolean language sql stable
-  return at <= now() or at > now() + furthest + interval '1 minute';
+  return at <= now() or is_far_ahead(at, furthest);

@@ -1,15 +1,13 @@
-import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { readSettings, sharedStore } from '@sluice/config'
 import { connect } from '@sluice/database'
-import { deletionSettings } from '@sluice/deletions'
-import { exportSettings } from '@sluice/exports'
-import { importSettings } from '@sluice/imports'
-import { mailerSettings, openMailer } from '@sluice/mail'
+import { openMailer } from '@sluice/mail'
 import { openQueues } from '@sluice/queue'
 import { openMetrics } from '@sluice/service'
-import { openStorage, storageSettings } from '@sluice/storage'
+import { openStorage } from '@sluice/storage'
 import { pino } from 'pino'
 import { maintenanceTasks } from '../../../../../apps/worker/src/maintenance-tasks.ts'
 import { openWorkerMetrics } from '../../../../../apps/worker/src/metrics.ts'
+import { workerSettings } from '../../../../../apps/worker/src/settings.ts'
 
 /** Asks the process under test for one run of a maintenance task. */
 export interface TaskRequest {
@@ -28,17 +26,7 @@ export interface TaskAnswer {
 
 /** Runs maintenance tasks, one at a time, whenever the parent process asks for one. */
 export function runTasks(): void {
-  const settings = readSettings(process.env, [
-    ...deletionSettings,
-    ...exportSettings,
-    ...importSettings,
-    ...mailerSettings,
-    ...storageSettings,
-    ...sharedStoreSettings,
-    'S3_GATEWAY_SEARCH_INTERVAL',
-    'HISTORY_RETENTION_DAYS',
-    'IMPORT_CONCURRENCY',
-  ])
+  const settings = readSettings(process.env, workerSettings)
   const log = pino({ name: 'maintenance' }, process.stdout)
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const { db } = connect(settings.DATABASE_URL, { connections: 4, onError })
