@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { root } from './modules.ts'
 
 // rules.txt lists the rules of the specification, one a line: `section | rule | code | test`. The code decides the rule
-// and the test proves it. Both cite the section: a search for `service.md, Limits` finds the code and the test. `-` stands
-// for code that is in several places or in a library.
+// and the test proves it. Both cite the section: a search for `service.md, Limits` finds the code and the test. A rule
+// with `-` is decided in several places, or by a library.
 const rules = readFileSync(join(root, 'scripts/rules.txt'), 'utf8')
   .trimEnd()
   .split('\n')
