@@ -6,7 +6,7 @@ import { LongestFirst } from './scripts/tests/longest-first.ts'
 // Postgres and one storage that their global set-up starts, each in a database of its own. Long tests
 // (*.long.test.ts, anywhere) have the same set-up; `npm test` leaves them out, `npm run test:all` includes them.
 // Properties of the whole system (*.property.test.ts) are in both, with fewer runs in `npm test`.
-const unit = ['{apps,packages}/*/src/**/*.test.ts', 'scripts/**/*.test.ts']
+const unit = ['{apps,packages}/**/src/**/*.test.ts', 'scripts/**/*.test.ts']
 const system = ['test/src/**/*.test.ts']
 const long = '**/*.long.test.ts'
 const property = 'test/src/**/*.property.test.ts'

@@ -101,8 +101,8 @@ describe('who imports whom', () => {
   })
 })
 
-test('every HTTP server is created by packages/service, which enforces the policy for clients', () => {
-  const own = 'packages/service/src/clients/server.ts'
+test('every HTTP server is created by packages/process/service, which enforces the policy for clients', () => {
+  const own = 'packages/process/service/src/clients/server.ts'
   const others = modules
     .flatMap(({ files }) => files)
     .filter(({ path, text }) => !isTest(path) && /createServer[^'"]*from 'node:https?'|http\.createServer/.test(text))

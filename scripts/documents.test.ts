@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from './modules.ts'
+import { readModules, root } from './modules.ts'
 
 const documents = [
   ...readdirSync(root),
@@ -80,10 +80,7 @@ test('each mutation names code and a test that exist', () => {
 
 test('the version is the same in every package, in the chart and at the top of the changelog', () => {
   const [, released] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? []
-  const folders = ['apps', 'packages'].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((name) => join(folder, name)),
-  )
-  for (const folder of ['.', 'test', ...folders]) {
+  for (const folder of ['.', 'test', ...readModules().map(({ folder }) => folder)]) {
     const { version } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
     expect(version, folder).toBe(released)
   }

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { readModules, root } from './modules.ts'
 
 // Runs the `@example` blocks of the packages' docstrings. A block is a fence of code without type annotations. A line
 // `expression // → value` is checked: the value is the JSON of the awaited expression, or `undefined`. An example can
@@ -12,9 +13,7 @@ import { z } from 'zod'
 const libraryNames = { Readable, gzipSync, z }
 
 /** Packages in which every exported function and class has an example. */
-const withAllExamples = ['csv', 'contract', 'joined-calls']
-
-const packages = fileURLToPath(new URL('../packages', import.meta.url))
+const withAllExamples = ['packages/engine/csv', 'packages/contract', 'packages/process/joined-calls']
 
 interface Example {
   /** File and line of the docstring. */
@@ -27,12 +26,12 @@ interface Example {
 
 /** Returns the examples in the docstrings of a file. */
 function examplesOf(file: string): Example[] {
-  const text = readFileSync(join(packages, file), 'utf8')
+  const text = readFileSync(join(root, file), 'utf8')
   return [...text.matchAll(/\/\*\*(?<doc>(?:(?!\*\/).)*@example.*?)\*\/\n(?<declaration>[^\n]*)/gs)].flatMap(
     ({ index, groups: { doc = '', declaration = '' } = {} }) => {
       const plain = doc.replace(/^ *\* ?/gm, '')
       return [...plain.matchAll(/@example\n```ts\n(?<code>.*?)\n```/gs)].map(({ groups: { code = '' } = {} }) => ({
-        place: `packages/${file}:${text.slice(0, index).split('\n').length}`,
+        place: `${file}:${text.slice(0, index).split('\n').length}`,
         file,
         code,
         declaration,
@@ -43,12 +42,11 @@ function examplesOf(file: string): Example[] {
 
 /** Runs an example. Returns each checked value with its expected JSON. */
 async function run({ file, code }: Example): Promise<{ line: string; value: unknown; expected: string }[]> {
-  const [name = ''] = file.split('/')
-  const index = join(packages, name, 'src/index.ts')
+  const index = join(root, file.slice(0, file.indexOf('/src/')), 'src/index.ts')
   const scope = {
     ...libraryNames,
     ...(existsSync(index) && (await import(pathToFileURL(index).href))),
-    ...(await import(pathToFileURL(join(packages, file)).href)),
+    ...(await import(pathToFileURL(join(root, file)).href)),
   }
   const checked: { line: string; value: unknown; expected: string }[] = []
   const body = code.replace(/^(?<expression>.*?) *\/\/ → (?<json>.*)$/gm, (line, expression, json) => {
@@ -60,9 +58,14 @@ async function run({ file, code }: Example): Promise<{ line: string; value: unkn
   return checked
 }
 
-const files = readdirSync(packages, { recursive: true, encoding: 'utf8' }).filter(
-  (path) => /^[\w-]+\/src\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'),
-)
+const files = readModules()
+  .filter(({ folder }) => folder.startsWith('packages/'))
+  .flatMap(({ folder }) =>
+    readdirSync(join(root, folder, 'src'), { recursive: true, encoding: 'utf8' }).map(
+      (path) => `${folder}/src/${path}`,
+    ),
+  )
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
 const examples = files.flatMap(examplesOf)
 
 describe('the examples in docstrings are true', () => {
@@ -77,15 +80,15 @@ describe('the examples in docstrings are true', () => {
 
   test('every block with @example is run', () => {
     const count = (text: string) => text.match(/^ *\* @example$/gm)?.length ?? 0
-    const written = files.reduce((sum, file) => sum + count(readFileSync(join(packages, file), 'utf8')), 0)
+    const written = files.reduce((sum, file) => sum + count(readFileSync(join(root, file), 'utf8')), 0)
     expect(examples).toHaveLength(written)
   })
 })
 
-test.each(withAllExamples)('every function and class that packages/%s exports has an example', async (name) => {
-  const exported = await import(pathToFileURL(join(packages, name, 'src/index.ts')).href)
+test.each(withAllExamples)('every function and class that %s exports has an example', async (folder) => {
+  const exported = await import(pathToFileURL(join(root, folder, 'src/index.ts')).href)
   const functions = Object.keys(exported).filter((key) => typeof exported[key] === 'function')
-  const declared = examples.filter(({ file }) => file.startsWith(`${name}/`)).map(({ declaration }) => declaration)
+  const declared = examples.filter(({ file }) => file.startsWith(`${folder}/`)).map(({ declaration }) => declaration)
   const missing = functions.filter(
     (key) => !declared.some((line) => new RegExp(`\\b(function\\*?|class) ${key}\\b`).test(line)),
   )

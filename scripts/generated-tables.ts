@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints } from '../apps/api/src/endpoints/index.ts'
 import { rateSettings } from '../apps/api/src/rate-limiting.ts'
-import { settings } from '../packages/config/src/settings.ts'
+import { settings } from '../packages/process/config/src/settings.ts'
 import { type Module, readModules, root } from './modules.ts'
 
 // Tables in documents that are made from the code:

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -7,7 +7,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** An app or a package. */
 export interface Module {
-  /** Such as `packages/csv`. */
+  /** Such as `packages/engine/csv`. */
   folder: string
   /** Such as `@sluice/csv`. */
   name: string
@@ -16,19 +16,26 @@ export interface Module {
   devDependencies: string[]
 }
 
-/** Reads the `package.json` of every app and package. */
+/** Reads the `package.json` of every app and package. A folder without one, such as `packages/engine`, is a group. */
 export function readModules(): Module[] {
-  return ['apps', 'packages'].flatMap((kind) =>
-    readdirSync(join(root, kind)).map((name) => {
-      const folder = `${kind}/${name}`
-      const manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-      return {
-        folder,
-        name: manifest.name,
-        description: manifest.description ?? '',
-        dependencies: Object.keys(manifest.dependencies ?? {}),
-        devDependencies: Object.keys(manifest.devDependencies ?? {}),
-      }
-    }),
-  )
+  return ['apps', 'packages'].flatMap((kind) => foldersIn(kind)).flatMap(modulesOf)
+}
+
+function modulesOf(folder: string): Module[] {
+  const manifest = join(root, folder, 'package.json')
+  if (!existsSync(manifest)) return foldersIn(folder).flatMap(modulesOf)
+  const { name, description = '', dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'))
+  return [
+    {
+      folder,
+      name,
+      description,
+      dependencies: Object.keys(dependencies),
+      devDependencies: Object.keys(devDependencies),
+    },
+  ]
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
 }

@@ -56,7 +56,7 @@ function weigh({ path, text }: File, weight: Weight): void {
     const parameters = node.params.length
     if (parameters > manyParameters) weight.wideFunctions.push(`${path}:${first} (${parameters} parameters)`)
   }
-  const ofPostgres = /^packages\/(?:database|postgres)\//.test(path)
+  const ofPostgres = /^packages\/stores\/database\//.test(path)
   const replace = (target: Span, method: Span) => {
     const name = text.slice(target.start, target.end)
     if (!ofPostgres || !/^(?:client|connection|query|stream)$/.test(name)) return

@@ -3,8 +3,8 @@ import type { Host, Stop } from './host.ts'
 
 /**
  * Maximum number of attempts that one process has in flight. Attempts mostly wait for receivers. One app has at most
- * eight attempts in flight (`packages/webhooks/src/outbox.ts`), so a dozen apps with slow receivers leave room for
- * others.
+ * eight attempts in flight (`packages/notifications/webhooks/src/outbox.ts`), so a dozen apps with slow receivers leave
+ * room for others.
  */
 const concurrentDeliveries = 100
 

@@ -12,7 +12,7 @@ export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'
 export const importState = z.enum([...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'])
 export type ImportState = z.output<typeof importState>
 
-/** All states of an import (packages/imports/src/states.ts). */
+/** All states of an import (packages/engine/imports/src/states.ts). */
 export const importStates = importState.options
 
 /**

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 
 // The types of the tables are written by hand. Only their text can be compared: types do not exist at run time.
-const folder = new URL('../../../packages/database/src/', import.meta.url)
+const folder = new URL('../../../packages/stores/database/src/', import.meta.url)
 const source = readdirSync(folder)
   .filter((name) => name.startsWith('schema'))
   .map((name) => readFileSync(new URL(name, folder), 'utf8').replaceAll(/\/\*\*.*?\*\//gs, ''))

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 
 /**
  * Columns with text or bytes that hold nothing which clients send about users: names of keys, settings, counts, hashes,
- * our own words, people of the app. A new column is entered here, or in `userData` of packages/deletions.
+ * our own words, people of the app. A new column is entered here, or in `userData` of packages/engine/deletions.
  */
 export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>> = {
   access_keys: ['access_key_id', 'encrypted_secret'],

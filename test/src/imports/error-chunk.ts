@@ -1,6 +1,6 @@
 import { RowSplitter } from '@sluice/csv'
-import { KeptRows } from '../../../packages/batches/src/errors/kept-rows.ts'
-import { unregistered } from '../../../packages/batches/src/errors/problems.ts'
+import { KeptRows } from '../../../packages/engine/batches/src/errors/kept-rows.ts'
+import { unregistered } from '../../../packages/engine/batches/src/errors/problems.ts'
 
 /** The place of an error chunk, and the columns of the uploaded file. */
 interface ChunkPlace {

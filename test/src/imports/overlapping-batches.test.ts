@@ -2,7 +2,7 @@ import { runImport } from '@sluice/imports'
 import { joinedProfileUpdates } from '@sluice/profiles'
 import pg from 'pg'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { ProfileBatch } from '../../../packages/batches/src/documents/profile-batch.ts'
+import { ProfileBatch } from '../../../packages/engine/batches/src/documents/profile-batch.ts'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import {

@@ -10,7 +10,7 @@ import { freePort } from '../environment/free-port.ts'
 import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 import { mailsIn } from '../stack/running-stack.ts'
 
-const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
+const register = new URL('../../../packages/process/traces/src/register.ts', import.meta.url).href
 
 /** The four apps, which record traces, on a database and a bucket of their own. */
 export interface TracedApps {

@@ -7,7 +7,7 @@ import { startCollector } from './collector.ts'
 // design.md §4, Isolation.
 test('the spans of a request, at its server and at its client, contain nothing of its address', async () => {
   const collector = await startCollector()
-  const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
+  const register = new URL('../../../packages/process/traces/src/register.ts', import.meta.url).href
   const fixture = fileURLToPath(new URL('traced-request.fixture.ts', import.meta.url))
   const env = { ...nodeEnvironment, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
   const args = [`--import=${register}`, fixture, '/links/sesame?key=sesame']

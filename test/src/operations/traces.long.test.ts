@@ -6,7 +6,7 @@ import { type Deployment, startDeployment } from '../faults/harness/deployment.t
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { startCollector } from './collector.ts'
 
-const register = new URL('../../../packages/traces/src/register.ts', import.meta.url).href
+const register = new URL('../../../packages/process/traces/src/register.ts', import.meta.url).href
 
 test('an import has one trace with its own ID, from the request through the worker to Postgres and storage', async () => {
   const collector = await startCollector()

@@ -11,9 +11,9 @@ import {
   showUser,
 } from '@sluice/profiles'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { ProfileBatch } from '../../../packages/batches/src/documents/profile-batch.ts'
-import { mergeProfiles } from '../../../packages/batches/src/write/merge.ts'
-import { beforeLookup, lookUpUsers } from '../../../packages/batches/src/write/user-lookups.ts'
+import { ProfileBatch } from '../../../packages/engine/batches/src/documents/profile-batch.ts'
+import { mergeProfiles } from '../../../packages/engine/batches/src/write/merge.ts'
+import { beforeLookup, lookUpUsers } from '../../../packages/engine/batches/src/write/user-lookups.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { glob, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
@@ -155,8 +155,9 @@ async function linkPackages(root: string): Promise<void> {
   for (const name of await readdir(here)) {
     if (name !== '@sluice') await symlink(join(here, name), join(there, name))
   }
-  for (const name of await readdir(join(root, 'packages'))) {
-    await symlink(join(root, 'packages', name), join(there, '@sluice', name))
+  for await (const manifest of glob(['packages/*/package.json', 'packages/*/*/package.json'], { cwd: root })) {
+    const { name } = JSON.parse(await readFile(join(root, manifest), 'utf8'))
+    await symlink(join(root, dirname(manifest)), join(there, name))
   }
 }
 

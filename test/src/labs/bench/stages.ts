@@ -12,16 +12,13 @@ import { openStackSession, type StackSession } from './import/stack-session.ts'
 const stages: readonly [name: string, matches: RegExp][] = [
   ['waiting', /^\(idle\)/],
   ['collecting garbage', /^\(garbage collector\)/],
-  ['splitting rows', /packages\/csv\//],
+  ['splitting rows', /engine\/csv\//],
   ['hashing rows', /batches\/src\/hashes|wasm/],
-  ['checking and converting cells', /packages\/(profiles\/src\/values|batches\/src\/documents)\/|RegExp:/],
-  ['processing batches', /packages\/(batches|imports|profiles)\//],
-  ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|packages\/database\//],
+  ['checking and converting cells', /engine\/(profiles\/src\/values|batches\/src\/documents)\/|RegExp:/],
+  ['processing batches', /engine\/(batches|imports|profiles)\//],
+  ['talking to Postgres', /node_modules\/(pg|pg-protocol|pg-pool|kysely)\/|stores\/database\//],
   ['writing to sockets', /^(writev|writeBuffer|writeLatin1String|writeUtf8String) /],
-  [
-    'reading from storage',
-    /_http_|node_modules\/@(aws-sdk|smithy)|packages\/storage\/|internal\/(streams|stream_base)/,
-  ],
+  ['reading from storage', /_http_|node_modules\/@(aws-sdk|smithy)|stores\/storage\/|internal\/(streams|stream_base)/],
   ['all else', /./],
 ]
 
