@@ -3,7 +3,7 @@ import { KeyClaimLost } from '@sluice/idempotency'
 import { TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
-import { JsonSyntaxError, TooManyValues } from './json.ts'
+import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
 import { TooManyReads } from './reads-in-flight.ts'
 import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedBody, UnsupportedEncoding } from './request-body.ts'
 

@@ -3,7 +3,7 @@ import { limits } from '@sluice/contract'
 import { continueBody } from '@sluice/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { lengthOf } from './bodies-in-flight.ts'
-import { parseJson, readText } from './json.ts'
+import { readJson } from './json/read.ts'
 import { hashedBody } from './keyed-request.ts'
 import { isEncoded, readMediaType } from './media-type.ts'
 
@@ -58,7 +58,7 @@ export function parseBodies(api: FastifyInstance): void {
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
     // If the response is stored, only the hash of the body is needed.
     if (keyed?.isRepetition === true && !keyed.isHandledAgain) return await drain(body)
-    return parseJson(await readText(body), limits.jsonValues, json.keepsNumbers)
+    return await readJson(body, limits.jsonValues, json.keepsNumbers)
   })
 }
 
