@@ -106,7 +106,7 @@ export async function openRateLimiter<Name extends string>(
         return toCount(limit, local.counted(key, position))
       } catch (error) {
         onFailure(error)
-        counting?.then(() => local.late(key)).catch(() => {})
+        counting?.then(({ position }) => local.late(key, position)).catch(() => {})
         return toCount(limit, local.missed(key, limit.windowMs))
       }
     },

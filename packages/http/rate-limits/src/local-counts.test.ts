@@ -27,8 +27,15 @@ test('requests that the store missed count after it answers again, until the win
 
 test('a request that the store counted late counts once', () => {
   counts.missed('a', 1_000)
-  counts.late('a')
+  counts.late('a', 1)
   expect(counts.counted('a', { position: 2, resetAfterMs: 900 }).position).toBe(2)
+})
+
+test('requests that passed here before the store counted them leave no room for requests that precede them there', () => {
+  for (const position of [1, 2, 3]) expect(counts.missed('a', 60_000).position).toBe(position)
+  for (const position of [5, 6, 7]) counts.late('a', position)
+  expect(counts.counted('a', { position: 4, resetAfterMs: 900 }).position).toBe(7)
+  expect(counts.counted('a', { position: 8, resetAfterMs: 900 }).position).toBe(8)
 })
 
 test('a window that began in the store applies here if no request was missed', () => {

@@ -12,6 +12,8 @@ interface Known {
   requests: number
   /** Number of these requests that the store did not count. */
   missed: number
+  /** The store's positions of requests among `missed` that it counted late. */
+  late: readonly number[]
   /** When the window ends, ms of `performance.now()`. */
   end: number
 }
@@ -29,8 +31,11 @@ export interface LocalCounts {
    * returns the count of this process, or undefined if it has none.
    */
   known(key: string, stored: Tally | undefined): Tally | undefined
-  /** Records that the store counted a request late, after `missed` had recorded the request as not counted. */
-  late(key: string): void
+  /**
+   * Records that the store counted a request at `position`, after `missed` had recorded the request as not counted.
+   * The request has a position here already, so it goes before requests with lower positions that are still under way.
+   */
+  late(key: string, position: number): void
 }
 
 /**
@@ -54,26 +59,33 @@ export function openLocalCounts(now: () => number = () => performance.now()): Lo
   return {
     counted(key, { position, resetAfterMs }) {
       const known = current(key)
-      const missed = known?.missed ?? 0
+      const missed = missedAt(position, known)
+      const late = known?.late.filter((each) => each > position) ?? []
       // The store may have begun a new window. Requests that it did not count still count here until the end of the
       // window in which they arrived, so that end is kept.
       const end = known === undefined || missed === 0 ? now() + resetAfterMs : known.end
-      remember(key, { requests: position + missed, missed, end })
+      remember(key, { requests: position + missed, missed, late, end })
       return { position: position + missed, resetAfterMs }
     },
     missed(key, windowMs) {
-      const known = current(key) ?? { requests: 0, missed: 0, end: now() + windowMs }
+      const known = current(key) ?? { requests: 0, missed: 0, late: [], end: now() + windowMs }
       remember(key, { ...known, requests: known.requests + 1, missed: known.missed + 1 })
       return { position: known.requests + 1, resetAfterMs: known.end - now() }
     },
     known(key, stored) {
       const known = current(key)
-      if (stored !== undefined) return { ...stored, requests: stored.requests + (known?.missed ?? 0) }
+      if (stored !== undefined) return { ...stored, requests: stored.requests + missedAt(stored.requests, known) }
       return known && { requests: known.requests, resetAfterMs: known.end - now() }
     },
-    late(key) {
+    late(key, position) {
       const known = current(key)
-      if (known !== undefined && known.missed > 0) known.missed--
+      if (known !== undefined && known.missed > known.late.length) known.late = [...known.late, position]
     },
   }
+}
+
+/** Returns how many requests go before a position of the store that it does not count there. */
+function missedAt(position: number, known: Known | undefined): number {
+  if (known === undefined) return 0
+  return known.missed - known.late.filter((each) => each <= position).length
 }
