@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /**
- * Returns a schema for the text of a setting. `read` returns its value, or undefined if the text has another form, which
- * `message` describes.
+ * Returns a schema for the text of a setting. `read` returns its value, or undefined if the text has another form than
+ * `message` says.
  */
 function parsed<Value>(message: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {

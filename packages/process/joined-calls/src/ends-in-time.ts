@@ -1,4 +1,4 @@
-/** Returns whether the preceding call of a key, which never fails, ends within `patienceMs`; as soon as that is known. */
+/** Waits until the preceding call of a key ends, at most `patienceMs`. Returns whether it has ended. */
 export function endsInTime(preceding: Promise<void>, patienceMs: number): Promise<boolean> {
   const { promise: isInTime, resolve } = Promise.withResolvers<boolean>()
   const tooLate = setTimeout(resolve, patienceMs, false)
