@@ -17,16 +17,15 @@ export function addEndpoint(
   endpoint: Endpoint,
   limitRate: (endpoint: Endpoint) => onRequestHookHandler[],
 ): void {
-  const { method, path, json, audit, limit, idempotency } = endpoint
+  const { method, path, json, audit, isPublic, idempotency } = endpoint
   const { onRequest = [], preParsing = [] } = endpoint.hooks?.(context) ?? {}
   const handle = endpoint.serve(context)
-  const url = path.replace(/\{(\w+)\}/g, (_, name) => `:${parameterOf(name)}`)
   api.route({
     method,
-    url,
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
     onRequest: [
       onRequest,
-      limit === undefined ? [] : authentication(context),
+      isPublic ? [] : authentication(context),
       idempotency === undefined ? [] : claimKeyOf(`${method} ${path}`, context.db),
       limitRate(endpoint),
     ].flat(),
@@ -60,20 +59,7 @@ function callOf(value: unknown, request: FastifyRequest, reply: FastifyReply): C
     },
     body: value,
     query: value,
-    params: paramsOf(request),
+    params: request.params as Record<string, string>,
     record: (tx, body, importId) => recordResponse(request, tx, body, importId),
   }
-}
-
-/** Returns the name of a parameter in fastify's paths, which logs and metrics show: `importId` of `import_id`. */
-function parameterOf(name: string): string {
-  return name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase())
-}
-
-/** Returns the parameters of the path by their names in the API document. */
-function paramsOf({ params }: FastifyRequest): Record<string, string> {
-  const entries = Object.entries(params as Record<string, string>)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
-  )
 }

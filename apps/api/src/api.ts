@@ -70,7 +70,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api)
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
-  if (options.cells !== undefined) forwardToCells(api, options.cells.own, cellRouter(options.cells))
+  if (options.cells !== undefined) forwardToCells(api, cellRouter(options.cells))
   api.addHook('preClose', async () => closeConnections(api.server))
   recordRequests(api, metrics)
   api.decorateRequest('appId')

@@ -16,7 +16,7 @@ import { dropBody } from './request-body.ts'
 const forwardedHeader = 'sluice-forwarded-by-cell'
 
 /** Headers that concern a single connection, so they are not forwarded (RFC 9110, Section 7.6.1). */
-const connectionHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']
+const hopByHopHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']
 
 /** A connection to another cell times out after this time without any data, ms. */
 const silenceMs = 60_000
@@ -27,11 +27,7 @@ const silenceMs = 60_000
  *
  * Bodies and answers are passed on as they arrive. If the other cell cannot be reached, the request fails (500).
  */
-export function forwardToCells(
-  api: FastifyInstance,
-  own: number,
-  addressOf: (token: string) => string | undefined,
-): void {
+export function forwardToCells(api: FastifyInstance, addressOf: (token: string) => string | undefined): void {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   api.addHook('onClose', async () => {
     agents.http.destroy()
@@ -42,7 +38,7 @@ export function forwardToCells(
     const address = typeof token === 'string' && forwarded === undefined ? addressOf(token) : undefined
     if (address === undefined) return
     request.raw.headers['x-forwarded-for'] = request.ip
-    const forwarding = forward(request.raw, address, own, agents)
+    const forwarding = forward(request.raw, address, agents)
     // The other cell asks for the body after it has authenticated the request.
     forwarding.once('continue', () => {
       if (request.routeOptions.config.endpoint?.file !== undefined) allowUpload(request.raw)
@@ -55,7 +51,7 @@ export function forwardToCells(
       dropBody(request)
     }
     reply.hijack()
-    reply.raw.writeHead(response.statusCode ?? 502, withoutConnection(response.headers))
+    reply.raw.writeHead(response.statusCode ?? 502, withoutHopByHop(response.headers))
     await pipeline(response, reply.raw).catch(() => reply.raw.destroy())
     return reply
   })
@@ -68,7 +64,6 @@ export function forwardToCells(
 function forward(
   incoming: IncomingMessage,
   address: string,
-  own: number,
   agents: { http: HttpAgent; https: HttpsAgent },
 ): ClientRequest {
   const isSecure = address.startsWith('https:')
@@ -78,9 +73,9 @@ function forward(
     // As it came: joined with the address, a target such as `http://host/` would name no address or another one.
     path: incoming.url,
     headers: {
-      ...withoutConnection(incoming.headers),
+      ...withoutHopByHop(incoming.headers),
       ...(hasBody ? { expect: '100-continue' } : { 'content-length': 0 }),
-      [forwardedHeader]: String(own),
+      [forwardedHeader]: '1',
     },
     agent: isSecure ? agents.https : agents.http,
     timeout: silenceMs,
@@ -95,6 +90,6 @@ function forward(
   return outgoing
 }
 
-function withoutConnection(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.includes(name)))
+function withoutHopByHop(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopByHopHeaders.includes(name)))
 }

@@ -65,7 +65,7 @@ interface Idempotency {
   isRepeatable?: true
 }
 
-/** A function with a rate limit per API token (service.md, Rate rules). */
+/** A function that needs an API token, with a rate limit per token (service.md, Rate rules). */
 interface RateLimited {
   /** Its name in metrics. The setting `RATE_LIMIT_…` has the same name in capitals. */
   function: string
@@ -85,8 +85,6 @@ interface Description {
   /** service.md does not have the endpoint. */
   extension?: true
   deprecated?: true
-  /** The endpoint needs a token, and its requests are counted. Absent: anybody may call it. */
-  limit?: RateLimited
   /** What the audit log records. Absent: the endpoint changes nothing. */
   audit?: RouteAudit
   idempotency?: Idempotency
@@ -96,6 +94,9 @@ interface Description {
   headers?: Record<string, Header>
   hooks?(context: ApiContext): Pick<RouteShorthandOptions, 'onRequest' | 'preParsing'>
 }
+
+/** Who may call an endpoint. An endpoint has to state it, so that a forgotten limit does not open it to everybody. */
+type Access = { limit: RateLimited; isPublic?: never } | { isPublic: true; limit?: never }
 
 type Route = `${'GET' | 'POST' | 'DELETE'} /${string}`
 
@@ -132,6 +133,10 @@ interface Stated<Body, Query, Answer, Path extends Route> extends Description {
 
 /** An endpoint of the API. */
 export interface Endpoint extends Description {
+  /** Absent if the endpoint is public. */
+  limit?: RateLimited
+  /** Anybody may call the endpoint, without a token. */
+  isPublic?: true
   method: 'GET' | 'POST' | 'DELETE'
   /** With parameters in braces: `/v1/users/{user_id}`. */
   path: string
@@ -145,7 +150,7 @@ export interface Endpoint extends Description {
 
 /** Makes an endpoint of what its file states. */
 export function endpoint<const Path extends Route, Body, Query, Answer>(
-  stated: Stated<Body, Query, Answer, Path>,
+  stated: Stated<Body, Query, Answer, Path> & Access,
 ): Endpoint {
   const { route, body, query, refusals = [], serve, ...described } = stated
   const [method, path = ''] = route.split(' ') as [Endpoint['method'], string]

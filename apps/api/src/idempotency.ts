@@ -43,7 +43,7 @@ export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext)
     if (keyed?.found.outcome === 'stored' && keyed.found.response.status === reply.statusCode) {
       reply.header('Idempotency-Replayed', 'true')
     }
-    await settle(db, request, reply, payload).catch((error: unknown) => {
+    await completeOrReleaseKey(db, request, reply, payload).catch((error: unknown) => {
       // No response is stored, so the claim ends with its lease. A later repetition is handled like a new request.
       log.warn({ err: error, request_id: request.id }, 'response not kept for its idempotency key')
     })
@@ -61,7 +61,7 @@ export function claimKeyOf(name: string, db: Database) {
     }
     const found = await claimKey(db, { appId: appOf(request), function: name, key })
     request.keyed = new KeyedRequest(found)
-    if (found.outcome === 'claimed') request.keyed.keep(renewing(db, found.claim))
+    if (found.outcome === 'claimed') request.keyed.stopRenewing = renewing(db, found.claim)
   }
 }
 
@@ -97,14 +97,22 @@ async function replay(
   return reply.send(fresh === undefined ? body : JSON.stringify(fresh))
 }
 
-/** A refusal had no effect. The body of an upload, which is gone after it was read, has only short responses. */
+/**
+ * Whether handling the request again gives the same response: a refusal had no effect, and some endpoints are
+ * repeatable. Not for uploads, whose body is gone after it was read; their responses are short.
+ */
 function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: number): boolean {
   const { file, idempotency } = config.endpoint ?? {}
   return file === undefined && (status >= 400 || idempotency?.isRepeatable === true)
 }
 
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
-async function settle(db: Database, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
+async function completeOrReleaseKey(
+  db: Database,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<void> {
   const { keyed } = request
   if (keyed?.found.outcome !== 'claimed') return
   keyed.stopRenewing()

@@ -9,7 +9,8 @@ export class KeyedRequest {
   readonly found: FoundKey | { outcome: 'invalid' }
   readonly #hash: Hash = createHash('sha256')
   #bodyHash: Buffer | undefined
-  #stopRenewing: () => void = () => {}
+  /** Stops the renewal of the claim. */
+  stopRenewing: () => void = () => {}
 
   constructor(found: KeyedRequest['found']) {
     this.found = found
@@ -32,15 +33,6 @@ export class KeyedRequest {
 
   /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
   isRecorded = false
-
-  /** Remembers how to stop the renewal of the claim. */
-  keep(stopRenewing: () => void): void {
-    this.#stopRenewing = stopRenewing
-  }
-
-  stopRenewing(): void {
-    this.#stopRenewing()
-  }
 
   /** Returns the chunks of the body, and hashes them as they pass. */
   async *hashed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -19,7 +19,7 @@ export class TooManyReads extends Error {
  * authenticated requests. A route that waits for something else than Postgres must end its turn before.
  */
 export function limitReadsInFlight(api: FastifyInstance): void {
-  const reads = openShares({ all: Number.POSITIVE_INFINITY, each: readsPerApp })
+  const reads = openShares({ each: readsPerApp })
   const untilTurn = turnsWithRests()
   api.decorateRequest('endTurn')
   api.addHook('preParsing', async (request, reply) => {

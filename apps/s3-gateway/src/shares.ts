@@ -57,7 +57,7 @@ export function admitSender(uploadsPerApp: number, startMs = uploadStartMs): Adm
  */
 function openSenderShares({ total, perApp }: ShareLimits): (sender: Sender) => (() => void) | undefined {
   const apps = openShares({ all: total, each: perApp })
-  const keys = openShares({ all: Number.POSITIVE_INFINITY, each: Math.ceil(perApp / 2) })
+  const keys = openShares({ each: Math.ceil(perApp / 2) })
   return ({ appId, accessKeyId }) => {
     const releaseApp = apps.take([String(appId)])
     if (releaseApp === undefined) return undefined

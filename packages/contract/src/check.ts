@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { isJsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
+import { notAnObject } from './errors.ts'
+import { isJsonObject } from './json-object.ts'
+import { limits } from './limits.ts'
 import { nameProblem } from './name.ts'
 
 /** A checked value, or the messages of its refusal. */
@@ -24,7 +26,7 @@ export function checkRequest<Value>(schema: z.ZodType<Value>, given: unknown): C
 
 /** A message names the place of its problem, unless `refuse` added it. */
 function messagesOf({ issues }: z.ZodError): string[] {
-  return issues.slice(0, messagesPerAnswer).map(({ message, path, ...issue }) => {
+  return issues.slice(0, limits.messagesPerAnswer).map(({ message, path, ...issue }) => {
     if (issue.code === 'custom' && issue.params?.isWhole === true) return message
     return `${path.map((step) => (typeof step === 'number' ? `[${step}]` : String(step))).join('')} ${message}`
   })

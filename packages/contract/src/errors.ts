@@ -16,6 +16,9 @@ export interface TextAnswer {
 /** The message for a body that is not JSON. */
 export const notJson = 'The request body is not valid JSON.'
 
+/** The message for a body that is not a JSON object. */
+export const notAnObject = 'The request body must be a JSON object.'
+
 /** The message for a JSON body with more values and keys than allowed. */
 export const tooManyValues = `The request body has over ${limits.jsonValues} values.`
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { newKeysChoices } from './answers.ts'
 import { type Checked, member, refuse } from './check.ts'
 import { overLength } from './import-messages.ts'
-import { isJsonObject, messagesPerAnswer } from './json-object.ts'
+import { isJsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
 import { isLonger, textProblem } from './name.ts'
 import { keyProblem, unknownType } from './profile-keys.ts'
@@ -110,7 +110,7 @@ export function clearMarkerProblem(text: string): string | undefined {
  * ```
  */
 export function refusedTypes(problems: readonly string[]): string[] {
-  return problems.slice(0, messagesPerAnswer).map((problem) => invalid(`profile_types: ${problem}`))
+  return problems.slice(0, limits.messagesPerAnswer).map((problem) => invalid(`profile_types: ${problem}`))
 }
 
 /**
@@ -136,7 +136,7 @@ export function parseProfileTypes(given: unknown): Checked<Readonly<Record<strin
     const type = valueTypes.find((known) => known === typeName)
     const problem = keyProblem(key) ?? (type === undefined ? `${key} ${unknownType}` : undefined)
     if (type !== undefined && problem === undefined) types.push([key, type])
-    else if (problems.push(problem ?? '') === messagesPerAnswer) break
+    else if (problems.push(problem ?? '') === limits.messagesPerAnswer) break
   }
   if (problems.length === 0 && bytes > limits.headerBytes)
     problems.push(`the keys have over ${limits.headerBytes} bytes, more than a header`)

@@ -1,7 +1,7 @@
 export * from './answers.ts'
 export { type Checked, checkRequest, documented, documentedAll, listOf, member, nameOf } from './check.ts'
 export { type MappedColumn, parseColumnMapping, parseColumnNames } from './column-mapping.ts'
-export { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } from './errors.ts'
+export { type ErrorAnswer, errors, notAnObject, notJson, type TextAnswer, tooManyValues } from './errors.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'
 export { type ImportListRequest, importCursor, importListQuery } from './import-list.ts'
 export {
@@ -19,7 +19,7 @@ export {
   parseProfileTypes,
   refusedTypes,
 } from './import-request.ts'
-export { isJsonObject, JsonNumber, type JsonObject, messagesPerAnswer, notAnObject } from './json-object.ts'
+export { isJsonObject, JsonNumber, type JsonObject } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
 export { keyProblem, keyRegistration, reservedName, typeConflicts, unknownType } from './profile-keys.ts'

@@ -30,9 +30,3 @@ export class JsonNumber {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }
-
-/** The message for a body that is not a JSON object. */
-export const notAnObject = 'The request body must be a JSON object.'
-
-/** Maximum number of messages in one answer. Otherwise a hostile body could cause an answer of many times its size. */
-export const messagesPerAnswer = 100

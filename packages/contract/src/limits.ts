@@ -30,6 +30,8 @@ export const limits = {
    * body, but 50 of memory.
    */
   jsonValues: 2 ** 17,
+  /** Maximum number of messages in an answer. Otherwise a hostile body could cause an answer of many times its size. */
+  messagesPerAnswer: 100,
   /** Largest body of a registration of users or a deletion request, bytes. */
   userIdListBytes,
   /** How long the pre-signed upload address is valid, ms. */

@@ -192,7 +192,7 @@ describe('the log', () => {
     expect(JSON.parse(await logLineOf(answer.headers.get('x-request-id')))).toMatchObject({
       msg: 'request',
       method: 'GET',
-      route: `${bulkImport}/:importId`,
+      route: `${bulkImport}/:import_id`,
       status: 404,
       ms: expect.any(Number),
       app_id: expect.any(Number),

@@ -50,8 +50,8 @@ test('API and worker export their work and what waits, in a format that Promethe
   const requests = (method: string, route: string, status: number) =>
     metric(api, `sluice_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`)
   expect(await requests('POST', path, 200)).toBe(1)
-  expect(await requests('GET', `${path}/:importId`, 200)).toBe(3)
-  expect(await requests('GET', `${path}/:importId`, 429)).toBe(2)
+  expect(await requests('GET', `${path}/:import_id`, 200)).toBe(3)
+  expect(await requests('GET', `${path}/:import_id`, 429)).toBe(2)
   expect(await metric(api, 'sluice_rate_limited_requests_total{function="import_status"}')).toBe(2)
 
   expect((await fetch(String(api.info.metrics), { method: 'HEAD' })).status).toBe(200)

@@ -302,7 +302,9 @@ const people = { operator: 'operator@example.com', guest: 'dora@example.com', me
 test('every route of the dashboard that may change something is in a list', () => {
   const routes = Object.entries(dashboard.auditedRoutes())
   const names = (isSilent: boolean) =>
-    routes.filter(([, audit]) => (audit !== undefined && 'nothing' in audit) === isSilent).map(([route]) => route)
+    routes
+      .filter(([, audit]) => (audit !== undefined && 'unrecordedBecause' in audit) === isSilent)
+      .map(([route]) => route)
   expect(names(false).sort()).toEqual(Object.keys(recorded).sort())
   expect(names(true).sort()).toEqual(silent.toSorted())
 })

@@ -43,7 +43,7 @@ export const bulkImportV2 = endpoint({
   ].join('\n'),
   deprecated: true,
   limit: { function: 'bulk_import_v2', rate: '10/10m', counts: 'v2 bulk imports' },
-  audit: { nothing: 'the import is the record' },
+  audit: { unrecordedBecause: 'the import itself is the record' },
   idempotency: {},
   headers: {
     Deprecation: { description: 'Date of the deprecation (RFC 9745).', schema },

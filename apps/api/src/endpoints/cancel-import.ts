@@ -17,7 +17,7 @@ export const cancelImport = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'import_cancellation', rate: '1000/60s', counts: 'Cancellations of imports' },
-  audit: { what: 'import.cancel', target: ({ params }) => (params as { importId: string }).importId },
+  audit: { what: 'import.cancel', target: ({ params }) => (params as { import_id: string }).import_id },
   params: { import_id: importId },
   answer: {
     status: 200,

@@ -31,6 +31,7 @@ const fileLink = ({ token, expired, follow, ...link }: FileLink) =>
   endpoint({
     ...link,
     extension: true,
+    isPublic: true,
     params: { token: z.string().meta({ description: 'The secret part of the link.', example: token }) },
     answer: {
       status: 302,

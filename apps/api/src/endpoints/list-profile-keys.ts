@@ -3,7 +3,7 @@ import { listKeys } from '@sluice/profiles'
 import { endpoint } from '../endpoint.ts'
 
 /** Two keys, for examples. */
-export const registered = {
+export const exampleKeys = {
   profile_keys: [
     { key: 'born', type: 'datetime' as const, registered_at: '2026-03-01T09:00:05.120Z' },
     { key: 'zip', type: 'string' as const, registered_at: '2026-03-01T09:00:05.120Z' },
@@ -19,7 +19,7 @@ export const listProfileKeys = endpoint({
   description: 'All profile keys of the app with their types, sorted by key.',
   extension: true,
   limit: { function: 'profile_keys', rate: '1000/60s', counts: 'Lists of profile keys' },
-  answer: { status: 200, description: 'The keys.', schema: profileKeysAnswer, example: registered },
+  answer: { status: 200, description: 'The keys.', schema: profileKeysAnswer, example: exampleKeys },
   serve:
     ({ db }) =>
     async ({ appId }) => ({ profile_keys: await listKeys(db, appId) }),

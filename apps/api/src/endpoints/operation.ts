@@ -15,6 +15,7 @@ export const isLive = endpoint({
   summary: 'Check that the process runs',
   description: '',
   extension: true,
+  isPublic: true,
   answer: { status: 200, description: 'The process runs.', schema: health, example: { status: 'ok' } },
   serve: () => async () => ({ status: 'ok' as const }),
 })
@@ -27,6 +28,7 @@ export const readiness = endpoint({
   summary: 'Check that the service can process requests',
   description: '',
   extension: true,
+  isPublic: true,
   answer: {
     status: 200,
     description: 'The service can process requests.',
@@ -52,6 +54,7 @@ export const metrics = endpoint({
   description:
     'Metrics of this process in the text format of Prometheus. If `METRICS_PORT` is set, only that port serves them.',
   extension: true,
+  isPublic: true,
   answer: {
     status: 200,
     description: 'The metrics.',
@@ -76,6 +79,7 @@ export const document = endpoint({
   summary: 'This document, for programs',
   description: 'OpenAPI 3.1.',
   extension: true,
+  isPublic: true,
   answer: {
     status: 200,
     description: 'The document.',
@@ -100,6 +104,7 @@ export const docs = endpoint({
   summary: 'This document, for people',
   description: 'One page without scripts.',
   extension: true,
+  isPublic: true,
   answer: {
     status: 200,
     description: 'The page.',

@@ -2,7 +2,7 @@ import { errors, fileMessages, keyRegistration, limits, profileKeysAnswer } from
 import { declareKeys, KeyLimitExceeded, TypeConflict } from '@sluice/profiles'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
-import { registered } from './list-profile-keys.ts'
+import { exampleKeys } from './list-profile-keys.ts'
 
 const zip = { key: 'zip', type: 'string' }
 
@@ -19,7 +19,7 @@ export const registerProfileKeys = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'key_registration', rate: '1000/60s', counts: 'Registrations of profile keys' },
-  audit: { nothing: 'keys have the time of their registration' },
+  audit: { unrecordedBecause: 'each key has the time of its registration' },
   // A repetition after a crash has the same effect, so keys and response need not commit together.
   idempotency: { isRepeatable: true },
   body: {
@@ -27,7 +27,7 @@ export const registerProfileKeys = endpoint({
     schema: keyRegistration,
     example: { profile_keys: [zip, { key: 'born', type: 'datetime' }] },
   },
-  answer: { status: 200, description: 'All are registered.', schema: profileKeysAnswer, example: registered },
+  answer: { status: 200, description: 'All are registered.', schema: profileKeysAnswer, example: exampleKeys },
   refusals: [
     wrong('no_list', 'There is no list of keys.', {}),
     wrong('empty_list', 'The list is empty.', { profile_keys: [] }),

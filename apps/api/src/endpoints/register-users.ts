@@ -3,6 +3,8 @@ import { registerUsers as storeUsers } from '@sluice/profiles'
 import { z } from 'zod'
 import { endpoint, wrong } from '../endpoint.ts'
 
+const mostIds = limits.userIdsPerRequest.toLocaleString('en')
+
 /** Registers users (design.md §3, Registering users). */
 export const registerUsers = endpoint({
   id: 'registerUsers',
@@ -10,12 +12,12 @@ export const registerUsers = endpoint({
   tag: 'Profiles',
   summary: 'Register users',
   description: [
-    'Registers up to 10,000 user IDs per request. They are registered before the answer is sent.',
+    `Registers up to ${mostIds} user IDs per request. They are registered before the answer is sent.`,
     'Users who are already registered stay unchanged.',
   ].join('\n'),
   extension: true,
   limit: { function: 'user_registration', rate: '1000/60s', counts: 'Registrations of users' },
-  audit: { nothing: 'user IDs' },
+  audit: { unrecordedBecause: 'the log must not hold user IDs' },
   idempotency: {},
   body: {
     description: 'The user IDs.',

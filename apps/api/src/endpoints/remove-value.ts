@@ -16,7 +16,7 @@ export const removeValue = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'value_removal', rate: '1000/60s', counts: 'Removals of values' },
-  audit: { nothing: 'a change of profile values' },
+  audit: { unrecordedBecause: 'the log must not hold user IDs and values' },
   params: {
     user_id: z.string().min(1).max(limits.userIdLength).meta({ description: 'A registered user.', example: 'alice' }),
     key: z.string().min(1).max(limits.keyLength).meta({ description: 'A registered profile key.', example: 'name' }),

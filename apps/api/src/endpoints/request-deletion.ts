@@ -6,14 +6,15 @@ import { tokenLastFour } from '../authentication.ts'
 import { endpoint, wrong } from '../endpoint.ts'
 
 const userId = nameOf(limits.userIdLength)
-const userIds = listOf(userId, 'user IDs', limits.userIdsPerRequest)
+const mostIds = limits.userIdsPerRequest.toLocaleString('en')
+const userIdList = listOf(userId, 'user IDs', limits.userIdsPerRequest)
 
 /** One user ID, or an array of them. Both occur in service.md. */
 const oneOrMany = z
   .unknown()
   .optional()
   .transform((given, context): string[] => {
-    const schema = typeof given === 'string' ? userId.transform((one) => [one]) : userIds
+    const schema = typeof given === 'string' ? userId.transform((one) => [one]) : userIdList
     const { data, error } = schema.safeParse(given)
     for (const issue of error?.issues ?? []) {
       const isList = Array.isArray(given) || typeof given === 'string'
@@ -33,7 +34,7 @@ export const requestDeletion = endpoint({
   tag: 'Deletion',
   summary: 'Register users for deletion',
   description: [
-    'Deletes all data of up to 10,000 users per request. The IDs need not be registered. A deletion cannot be cancelled.',
+    `Deletes all data of up to ${mostIds} users per request. The IDs need not be registered. A deletion cannot be cancelled.`,
     '',
     'Deletion starts 6 days after the request. From then on the users are excluded from campaign targets; they can still be',
     'updated. Deletion completes on the 7th of the month that follows the start. It removes the users, all their profile',
@@ -51,7 +52,7 @@ export const requestDeletion = endpoint({
         identity_type: z.literal('user_id', 'must be user_id'),
         identity_value: oneOrMany.meta({
           description: 'One user ID or several.',
-          anyOf: [documented(userIds), documented(userId)],
+          anyOf: [documented(userIdList), documented(userId)],
         }),
       })
       .meta({ id: 'DeletionRequest', required: ['identity_type', 'identity_value'] }),
@@ -71,8 +72,8 @@ export const requestDeletion = endpoint({
       const { identity_value: userIds } = body
       request.auditTarget = userIds.length === 1 ? '1 user' : `${userIds.length} users`
       const answer = { status: 'accepted' } as const
-      const accepted = { appId, userIds, tokenLastFour: tokenLastFour(request) }
-      await storeRequest(context, accepted, await currentTime(context.db), (tx) => record(tx, answer))
+      const deletion = { appId, userIds, tokenLastFour: tokenLastFour(request) }
+      await storeRequest(context, deletion, await currentTime(context.db), (tx) => record(tx, answer))
       return answer
     },
 })

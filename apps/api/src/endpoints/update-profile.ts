@@ -69,7 +69,7 @@ export const updateProfile = endpoint({
     'has every entry in the order of the request.',
   ].join('\n'),
   limit: { function: 'profile_update', rate: '1000/60s', counts: 'Profile updates' },
-  audit: { nothing: 'a change of profile values' },
+  audit: { unrecordedBecause: 'the log must not hold user IDs and values' },
   body: {
     description: 'The user and the values.',
     schema,

@@ -23,7 +23,8 @@ interface Token {
   isEscaped: boolean
 }
 
-const opening = { value: true, 'value or ]': true } as const
+/** What is expected where a value may begin. */
+const beforeValue: ReadonlySet<Expected> = new Set(['value', 'value or ]'])
 
 /**
  * Parses JSON that arrives in pieces of any length, with the same result as `JSON.parse`. Callers can do other work
@@ -79,7 +80,7 @@ export class JsonParser {
       case '\t':
         break
       case '"':
-        if (!(this.#expected in opening) && !this.#expected.startsWith('key')) throw new JsonSyntaxError()
+        if (!beforeValue.has(this.#expected) && !this.#expected.startsWith('key')) throw new JsonSyntaxError()
         this.#token = { kind: 'string', pieces: [], isEscaped: false }
         break
       case '{':
@@ -102,7 +103,7 @@ export class JsonParser {
         else this.#pass(', or ]', 'value')
         break
       default:
-        if (!(this.#expected in opening)) throw new JsonSyntaxError()
+        if (!beforeValue.has(this.#expected)) throw new JsonSyntaxError()
         this.#token = { kind: 'bare', pieces: [], isEscaped: false }
         return at
     }
@@ -143,8 +144,8 @@ export class JsonParser {
     this.#token = undefined
     const text = pieces.length === 0 ? last : pieces.join('') + last
     const value = decode(kind === 'string' ? `"${text}"` : text)
+    this.#count()
     if (typeof value === 'string' && this.#expected.startsWith('key')) {
-      this.#count()
       this.#keys.push(value)
       this.#expected = ':'
     } else {
@@ -154,7 +155,7 @@ export class JsonParser {
   }
 
   #open(container: Container, expected: Expected): void {
-    if (!(this.#expected in opening)) throw new JsonSyntaxError()
+    if (!beforeValue.has(this.#expected)) throw new JsonSyntaxError()
     this.#count()
     this.#stack.push(container)
     this.#expected = expected
@@ -162,7 +163,6 @@ export class JsonParser {
 
   #close(expected: Expected, whenEmpty: Expected): void {
     if (this.#expected !== expected && this.#expected !== whenEmpty) throw new JsonSyntaxError()
-    this.#values--
     this.#add(this.#stack.pop())
   }
 
@@ -173,7 +173,6 @@ export class JsonParser {
 
   /** Adds a value to the innermost open container. */
   #add(value: unknown): void {
-    this.#count()
     const container = this.#stack.at(-1)
     if (container === undefined) {
       this.#result = value

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '@sluice/html'
+import { Html, html } from '@sluice/html'
 import type { ApiDocument, Content, JsonSchema, Operation, Response } from './document-types.ts'
 
 const style = `
@@ -23,7 +23,7 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-interface Endpoint {
+interface DocumentedOperation {
   method: string
   path: string
   operation: Operation
@@ -35,105 +35,103 @@ interface Endpoint {
  */
 export function docsPage(document: ApiDocument): string {
   const { info, servers, tags, components } = document
-  const endpoints = Object.entries(document.paths).flatMap(([path, item]) =>
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
-  const ofTag = (tag: string) => endpoints.filter(({ operation }) => operation.tags.includes(tag))
-  return `<!doctype html>
+  const ofTag = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag))
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(info.title)}</title>
-<style>${style}</style>
+<title>${info.title}</title>
+<style>${new Html(style)}</style>
 </head>
 <body>
-<h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
-<p>${servers.map(({ url }) => `<code>${escapeHtml(url)}</code>`).join(', ')} · <a href="openapi.json">OpenAPI document</a></p>
+<h1>${info.title} <small>${info.version}</small></h1>
+<p>${servers.map(({ url }) => html`<code>${url}</code> `)}· <a href="openapi.json">OpenAPI document</a></p>
 ${text(info.description)}
-<nav>${tags.map((tag) => `<h2>${escapeHtml(tag.name)}</h2>${text(tag.description)}${contents(ofTag(tag.name))}`).join('\n')}</nav>
+<nav>${tags.map((tag) => html`<h2>${tag.name}</h2>${text(tag.description)}${contents(ofTag(tag.name))}\n`)}</nav>
 <main>
-${tags.flatMap((tag) => ofTag(tag.name).map(endpointSection)).join('\n')}
+${tags.map((tag) => ofTag(tag.name).map(section))}
 <section id="schemas"><h2>Schemas</h2>
-${Object.entries(components.schemas).map(schemaEntry).join('\n')}
+${Object.entries(components.schemas).map(schemaEntry)}
 </section>
 </main>
 </body>
 </html>
+`.text
+}
+
+function contents(operations: readonly DocumentedOperation[]): Html {
+  const items = operations.map(
+    ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a>${marks(operation)}</li>`,
+  )
+  return html`<ul>${items}</ul>`
+}
+
+function section({ method, path, operation }: DocumentedOperation): Html {
+  const { parameters = [], requestBody, responses } = operation
+  const rows = parameters.map(
+    ({ name, description, example }) =>
+      html`<tr><td><code>${name}</code></td><td>${inline(description)}</td><td><code>${String(example)}</code></td></tr>`,
+  )
+  return html`<section id="${operation.operationId}">
+<h2>${operation.summary}${marks(operation)}</h2>
+<p><code><b class="method">${method}</b> ${path}</code></p>
+${text(operation.description)}
+${rows.length > 0 && html`<h3>Parameters</h3><table>${rows}</table>`}
+${requestBody && html`<h3>Request</h3>${text(requestBody.description)}${bodies(requestBody.content)}`}
+<h3>Answers</h3>
+${Object.entries(responses).map(responseEntry)}
+</section>
 `
 }
 
-function contents(endpoints: readonly Endpoint[]): string {
-  const items = endpoints.map(({ operation }) => {
-    return `<li><a href="#${escapeHtml(operation.operationId)}">${escapeHtml(operation.summary)}</a>${marks(operation)}</li>`
-  })
-  return `<ul>${items.join('')}</ul>`
-}
-
-function endpointSection({ method, path, operation }: Endpoint): string {
-  const { parameters = [], requestBody, responses } = operation
-  const rows = parameters.map(({ name, description, example }) => {
-    return `<tr><td><code>${escapeHtml(name)}</code></td><td>${inline(description)}</td><td><code>${escapeHtml(String(example))}</code></td></tr>`
-  })
-  return `<section id="${escapeHtml(operation.operationId)}">
-<h2>${escapeHtml(operation.summary)}${marks(operation)}</h2>
-<p><code><b class="method">${escapeHtml(method)}</b> ${escapeHtml(path)}</code></p>
-${text(operation.description)}
-${rows.length > 0 ? `<h3>Parameters</h3><table>${rows.join('')}</table>` : ''}
-${requestBody ? `<h3>Request</h3>${text(requestBody.description)}${bodies(requestBody.content)}` : ''}
-<h3>Answers</h3>
-${Object.entries(responses).map(responseEntry).join('\n')}
-</section>`
-}
-
-function marks(operation: Operation): string {
+function marks(operation: Operation): Html[] {
   const names = [
     ...(operation.security.length > 0 ? ['token'] : []),
     ...(operation.deprecated ? ['deprecated'] : []),
     ...(operation['x-sluice-extension'] ? ['extension'] : []),
   ]
-  return names.map((name) => ` <span class="mark">${name}</span>`).join('')
+  return names.map((name) => html` <span class="mark">${name}</span>`)
 }
 
-function responseEntry([status, { description, headers = {}, content = {} }]: [string, Response]): string {
-  const rows = Object.entries(headers).map(([name, header]) => {
-    return `<tr><td><code>${escapeHtml(name)}</code></td><td>${inline(header.description)}</td></tr>`
-  })
-  return `<details${status.startsWith('2') ? ' open' : ''}><summary><b>${escapeHtml(status)}</b> ${inline(description)}</summary>
-${rows.length > 0 ? `<table>${rows.join('')}</table>` : ''}
-${bodies(content)}</details>`
+function responseEntry([status, { description, headers = {}, content = {} }]: [string, Response]): Html {
+  const rows = Object.entries(headers).map(
+    ([name, header]) => html`<tr><td><code>${name}</code></td><td>${inline(header.description)}</td></tr>`,
+  )
+  return html`<details${status.startsWith('2') && new Html(' open')}><summary><b>${status}</b> ${inline(description)}</summary>
+${rows.length > 0 && html`<table>${rows}</table>`}
+${bodies(content)}</details>
+`
 }
 
-function bodies(content: Record<string, Content>): string {
-  const parts = Object.entries(content).map(([type, { schema, examples }]) => {
+function bodies(content: Record<string, Content>): Html[] {
+  return Object.entries(content).map(([type, { schema, examples }]) => {
     const shown = Object.values(examples).map(({ summary, value }) => {
       const code = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
-      return `${summary === undefined ? '' : `<p>${inline(summary)}</p>`}<pre>${escapeHtml(code)}</pre>`
+      return html`${summary !== undefined && html`<p>${inline(summary)}</p>`}<pre>${code}</pre>\n`
     })
-    return `<p><code>${escapeHtml(type)}</code>${schemaLink(schema)}</p>${shown.join('\n')}`
+    return html`<p><code>${type}</code>${schemaLink(schema)}</p>${shown}\n`
   })
-  return parts.join('\n')
 }
 
-function schemaLink({ $ref }: JsonSchema): string {
+function schemaLink({ $ref }: JsonSchema): Html | undefined {
   const name = typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
-  return name === undefined ? '' : ` of schema <a href="#schema-${escapeHtml(name)}">${escapeHtml(name)}</a>`
+  return name === undefined ? undefined : html` of schema <a href="#schema-${name}">${name}</a>`
 }
 
-function schemaEntry([name, schema]: [string, JsonSchema]): string {
-  return `<h3 id="schema-${escapeHtml(name)}">${escapeHtml(name)}</h3><pre>${escapeHtml(JSON.stringify(schema, null, 2))}</pre>`
+function schemaEntry([name, schema]: [string, JsonSchema]): Html {
+  return html`<h3 id="schema-${name}">${name}</h3><pre>${JSON.stringify(schema, null, 2)}</pre>\n`
 }
 
 /** Returns the HTML of paragraphs with code and bold text, the only Markdown that the document uses. */
-function text(markdown: string): string {
-  return markdown
-    .split('\n\n')
-    .map((paragraph) => `<p>${inline(paragraph)}</p>`)
-    .join('\n')
+function text(markdown: string): Html[] {
+  return markdown.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)
 }
 
-function inline(markdown: string): string {
-  return escapeHtml(markdown)
-    .replace(/`([^`]+)`/g, '<code>$1</code>')
-    .replace(/\*\*([^*]+)\*\*/g, '<b>$1</b>')
+function inline(markdown: string): Html {
+  const escaped = html`${markdown}`.text
+  return new Html(escaped.replace(/`([^`]+)`/g, '<code>$1</code>').replace(/\*\*([^*]+)\*\*/g, '<b>$1</b>'))
 }

@@ -66,7 +66,7 @@ const idempotencyKey: Parameter = {
 }
 
 function operationOf(endpoint: Endpoint): Operation {
-  const { id, tag, summary, extension, deprecated, limit, params = {}, query, json, file, idempotency } = endpoint
+  const { id, tag, summary, extension, deprecated, isPublic, params = {}, query, json, file, idempotency } = endpoint
   const parameters = [
     ...Object.entries(params).map(([name, schema]) => parameterOf(name, 'path', schema)),
     ...Object.entries(query?.shape ?? {}).map(([name, schema]) => parameterOf(name, 'query', schema)),
@@ -79,7 +79,7 @@ function operationOf(endpoint: Endpoint): Operation {
     description: extension ? `Extension of Sluice. ${endpoint.description}`.trimEnd() : endpoint.description,
     ...(deprecated && { deprecated }),
     ...(extension && { 'x-sluice-extension': true }),
-    security: limit === undefined ? [] : [{ token: [] }],
+    security: isPublic ? [] : [{ token: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(json && { requestBody: { required: true, description: json.description, content: jsonContent(json) } }),
     ...(file && { requestBody: { required: true, description: file.description, content: filesContent(file.files) } }),

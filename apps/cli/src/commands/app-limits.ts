@@ -1,6 +1,6 @@
 import { setAppLimits, showApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
-import { rateLimit } from '@sluice/config'
+import { maxProfileKeys, rateLimit } from '@sluice/config'
 import { type Command, InvalidArgumentError } from 'commander'
 import { withAudit } from '../audit.ts'
 import { fields, print } from '../output.ts'
@@ -61,6 +61,3 @@ function parseKeys(text: string): string {
     throw new InvalidArgumentError(`It must be a number from 1 to ${maxProfileKeys}, or default.`)
   return text
 }
-
-/** Maximum that an app's limit of profile keys may have. The setting `PROFILE_KEY_LIMIT` has the same maximum. */
-const maxProfileKeys = 100_000

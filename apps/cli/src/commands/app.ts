@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { fields, print } from '../output.ts'
 import { addAppLimitsCommand } from './app-limits.ts'
+import { addAppManagementCommands } from './app-management.ts'
 import { addAppSetCommand } from './app-settings.ts'
-import { addAppManagementCommands } from './apps.ts'
 import { addAppPauseCommands } from './pause.ts'
 
 /** Adds the commands of `sluice app` (design.md §2). */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const shared = [
   '@sluice/contract/import-messages',
   '@sluice/contract/limits',
-  '@sluice/csv/byte-reader',
+  '@sluice/csv/browser',
   '@sluice/profiles/text-inference',
   'fflate/browser',
 ]

@@ -8,7 +8,7 @@ import type { PageRoutes } from '../context.ts'
 /** Maximum number of bytes of a form, which contains the names of a header and a mapping, percent-encoded. */
 const bodyLimit = 2 ** 20
 
-const finding = { audit: { nothing: 'it only reads; the names of columns need a body' } }
+const finding = { audit: { unrecordedBecause: 'it only reads; the names of columns need a body' } }
 const target = (request: FastifyRequest) => {
   const columns = columnsIn(request)
   return columns && (columns.length === 1 ? '1 column' : `${columns.length} columns`)

@@ -29,7 +29,7 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
   dashboard.register(async (scope) => {
     parseFileForms(scope, limitBytes)
     scope.addHook('preParsing', openUploadReservations(context))
-    const config = { upload: true, audit: { nothing: 'the import is the record' } }
+    const config = { upload: true, audit: { unrecordedBecause: 'the import itself is the record' } }
     scope.post('/apps/:appId/data-import', { config }, (request, reply) => receiveFile(context, request, reply, false))
     scope.post('/apps/:appId/data-import/dry-run', { config }, (request, reply) =>
       receiveFile(context, request, reply, true),

@@ -1,6 +1,6 @@
 import { type AppLimits, setAppLimits, showApp } from '@sluice/accounts'
 import type { AuditAction } from '@sluice/audit-log'
-import { rateLimit } from '@sluice/config'
+import { maxProfileKeys, rateLimit } from '@sluice/config'
 import { findPauses, pauseImports, resumeImports } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
@@ -63,13 +63,11 @@ async function sendOperation(
   return sendPage(reply, { title: 'Operation', area: 'operation', content })
 }
 
-const mostProfileKeys = 100_000
-
 /** Returns the limits that a form contains; undefined if they are invalid. For an empty field, the setting applies. */
 function readLimits(form: URLSearchParams): AppLimits | undefined {
   const [rate, keys] = ['bulk_import', 'profile_keys'].map((name) => (form.get(name) ?? '').trim())
   const isRate = rate === '' || rateLimit.safeParse(rate).success
-  const isNumber = keys === '' || (/^[1-9]\d{0,5}$/.test(keys ?? '') && Number(keys) <= mostProfileKeys)
+  const isNumber = keys === '' || (/^[1-9]\d{0,5}$/.test(keys ?? '') && Number(keys) <= maxProfileKeys)
   if (!isRate || !isNumber) return undefined
   return { bulkImport: rate || null, profileKeys: keys ? Number(keys) : null }
 }

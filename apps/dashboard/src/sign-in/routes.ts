@@ -28,7 +28,10 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     return request.visitor === undefined ? requestPage(reply, ways) : reply.redirect('/', 303)
   })
 
-  const sendsLink = { ...guests.config, audit: { nothing: 'a link; its use is recorded' } } as const
+  const sendsLink = {
+    ...guests.config,
+    audit: { unrecordedBecause: 'strangers could fill the log; the use of the link is recorded' },
+  } as const
   dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
     if (!ways.mailsLinks) throw new PageNotFound()
     const typed = (formOf(request).get('email') ?? '').trim()
@@ -56,7 +59,7 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     return reply.redirect('/', 303)
   })
 
-  const signsOut = { ...guests.config, audit: { nothing: 'the end of the own session' } } as const
+  const signsOut = { ...guests.config, audit: { unrecordedBecause: 'it only ends the own session' } } as const
   dashboard.post('/sign-out', { config: signsOut }, async (request, reply) => {
     const wasOfProvider = await leaveSession(context, request, reply)
     const alsoThere = wasOfProvider && context.provider !== undefined

@@ -8,8 +8,7 @@ export type RouteAudit =
   | { what: AuditAction; target?: (request: FastifyRequest) => string | undefined }
   /** The handler records the event itself, because only the handler learns who acts. */
   | { what: AuditAction; by: 'handler' }
-  /** Nothing is recorded, for the reason that `nothing` states. */
-  | { nothing: string }
+  | { unrecordedBecause: string }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -66,7 +65,7 @@ export function auditRoutes(
   })
   server.addHook('preHandler', async (request) => {
     const { audit } = request.routeOptions.config
-    if (request.is404 || audit === undefined || 'nothing' in audit || 'by' in audit) return
+    if (request.is404 || audit === undefined || 'unrecordedBecause' in audit || 'by' in audit) return
     request.auditEntry = await beginEntry(db, {
       ...subjectOf(request),
       what: audit.what,

@@ -1,5 +1,8 @@
-import { type Database, isDue, sql } from '@sluice/database'
+import { type Database, isDue, prepared, sql } from '@sluice/database'
 import type { ExportContext, ExportId } from './context.ts'
+
+/** Maximum number of exports for which one run of maintenance enqueues jobs. */
+const passSize = 100
 
 /** A worker's claim of an export. */
 export interface ExportClaim extends ExportId {
@@ -35,11 +38,20 @@ const takenOverAt = sql`e.lease_until + make_interval(secs => (array[0, ${sql.ra
  * Builds the condition that a worker can claim the export `e`: its worker died, or it waits and no other export of the
  * app runs.
  */
-export const isClaimable = sql<boolean>`(
+const isClaimable = sql<boolean>`(
   e.state = 'processing' and ${isDue(takenOverAt, leaseMs + longestPauseMs)}
   or e.state = 'queued' and (e.retry_at is null or ${isDue(sql`e.retry_at`, longestPauseMs)})
     and not exists (select from exports r where r.app_id = e.app_id and r.state = 'processing')
 )`
+
+/** Returns exports that a worker can claim now, longest wait first, each with the number of its latest attempt. */
+export async function dueExports(db: Database): Promise<(ExportId & { attempt: number })[]> {
+  const { rows } = await prepared<{ app_id: number; export_id: string; attempt: number }>`
+    select app_id, export_id, attempt from exports e where state in ('queued', 'processing') and ${isClaimable}
+    order by requested_at limit ${passSize}
+  `.execute(db)
+  return rows.map((row) => ({ appId: row.app_id, exportId: row.export_id, attempt: row.attempt }))
+}
 
 /**
  * Builds the order in which exports are claimed: by request, but later by the time that the exports of the app have

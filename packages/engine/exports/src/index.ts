@@ -1,6 +1,5 @@
-export { claimExport, type ExportClaim } from './claim.ts'
+export { claimExport, dueExports, type ExportClaim } from './claim.ts'
 export { type ExportContext, exportSettings } from './context.ts'
-export { dueExports } from './due.ts'
 export { followExportLink } from './link.ts'
 export { removeExportsOfApp, removeOldExports } from './removal.ts'
 export { requestExport } from './request.ts'

@@ -4,9 +4,6 @@ import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 import { exportKey } from './context.ts'
 
-/** Time for which the storage URL behind a link is valid, ms. */
-const downloadWindowMs = 5 * 60_000
-
 /** Returns the link to an export's file. It works like the link to an error file (design.md §3, Error file). */
 export function exportFileUrl(apiUrl: string, exportId: string, secret: string): string {
   return `${apiUrl}/export_files/${exportId}.${secret}`
@@ -35,6 +32,5 @@ export async function followExportLink(
   if (!timingSafeEqual(Buffer.from(found.file_secret), Buffer.from(secret))) return 'unknown'
   if (!found.is_valid || found.files_removed_at !== null) return 'expired'
   const key = exportKey({ appId: found.app_id, exportId }, found.attempt)
-  const file = { name: `export-${exportId}.csv.gz`, contentType: 'application/gzip' }
-  return { url: await storage.presignDownload(key, file.name, downloadWindowMs, file.contentType) }
+  return { url: await storage.presignDownload(key, `export-${exportId}.csv.gz`, 'application/gzip') }
 }

@@ -1,14 +1,15 @@
-import { isDue, sql } from '@sluice/database'
-import { lastWriteHours } from '@sluice/storage'
+import { type Database, isDue, sql } from '@sluice/database'
+import { lastWriteHours, lastWriteMs } from '@sluice/storage'
 import { type ExportContext, type ExportId, exportKey } from './context.ts'
 
 /** Maximum number of exports that one query returns. */
 const passSize = 100
 
-const hourMs = 60 * 60_000
-
 /** Whether it is time for an export's second removal. */
-const sweepIsDue = isDue(sql`sweep_at`, lastWriteHours * hourMs)
+const sweepIsDue = isDue(sql`sweep_at`, lastWriteMs)
+
+/** The time of an export's second removal if its files are removed now for the first time. */
+const nextSweep = sql<Date>`now() + make_interval(hours => ${lastWriteHours})`
 
 interface StoredExport extends ExportId {
   attempt: number
@@ -84,12 +85,12 @@ export async function removeOldExports(context: ExportContext): Promise<number> 
     limit ${passSize}
   `.execute(db)
   let handled = 0
-  for (const { app_id: appId, export_id: exportId, attempt, is_old: isDueForRemoval, keeps_file: keepsFile } of rows) {
+  for (const { app_id: appId, export_id: exportId, attempt, ...found } of rows) {
     if (shutdown?.aborted) return handled
     const stored = { appId, exportId, attempt }
     // If an export keeps its file, only the files of earlier attempts are removed.
-    if (!(await clear(context, stored, keepsFile && !isDueForRemoval ? attempt - 1 : attempt))) continue
-    await (isDueForRemoval ? noteRemoved(context, stored) : endSweep(context, stored))
+    if (!(await clear(context, stored, found.keeps_file && !found.is_old ? attempt - 1 : attempt))) continue
+    await (found.is_old ? noteRemoved(context, stored) : endSweep(context, stored))
     handled += 1
   }
   return handled
@@ -106,35 +107,23 @@ async function clear({ storage, log }: RemovalContext, stored: StoredExport, upT
   }
 }
 
-async function noteRemoved({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
-  await db
-    .updateTable('exports')
-    .set({
-      files_removed_at: sql<Date>`now()`,
-      sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})`,
-    })
-    .where('app_id', '=', appId)
-    .where('export_id', '=', exportId)
+async function noteRemoved({ db }: RemovalContext, stored: StoredExport): Promise<void> {
+  await updateOf(db, stored)
+    .set({ files_removed_at: sql<Date>`now()`, sweep_at: nextSweep })
     .where('finished_at', 'is not', null)
     .execute()
 }
 
 /** Schedules a second removal: a worker that was stopped may still write the file of an earlier attempt. */
-async function sweepLater({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
-  await db
-    .updateTable('exports')
-    .set({ sweep_at: sql<Date>`now() + make_interval(hours => ${lastWriteHours})` })
-    .where('app_id', '=', appId)
-    .where('export_id', '=', exportId)
-    .execute()
+async function sweepLater({ db }: RemovalContext, stored: StoredExport): Promise<void> {
+  await updateOf(db, stored).set({ sweep_at: nextSweep }).execute()
 }
 
-async function endSweep({ db }: RemovalContext, { appId, exportId }: StoredExport): Promise<void> {
-  await db
-    .updateTable('exports')
-    .set({ sweep_at: null })
-    .where('app_id', '=', appId)
-    .where('export_id', '=', exportId)
-    .where(sql<boolean>`${sweepIsDue}`)
-    .execute()
+async function endSweep({ db }: RemovalContext, stored: StoredExport): Promise<void> {
+  await updateOf(db, stored).set({ sweep_at: null }).where(sweepIsDue).execute()
+}
+
+/** Builds an update of an export's row. */
+function updateOf(db: Database, { appId, exportId }: StoredExport) {
+  return db.updateTable('exports').where('app_id', '=', appId).where('export_id', '=', exportId)
 }

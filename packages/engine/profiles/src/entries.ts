@@ -2,7 +2,7 @@ import {
   fileMessages,
   type JsonObject,
   keyProblem,
-  messagesPerAnswer,
+  limits,
   type ProfileEntry,
   reservedName,
   standardPrefix,
@@ -29,7 +29,7 @@ export function checkEntries(entries: readonly JsonObject[]): { entries: Profile
   for (const [index, entry] of entries.entries()) {
     const result = checkEntry(entry, index)
     if (typeof result !== 'string') checked.push(result)
-    else if (messages.push(result) === messagesPerAnswer) break
+    else if (messages.push(result) === limits.messagesPerAnswer) break
   }
   return messages.length === 0 ? { entries: checked } : { messages }
 }

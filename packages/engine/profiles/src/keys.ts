@@ -28,7 +28,7 @@ export class TypeConflict extends Error {
  * Runs registrations of one app's keys one after another. They would wait for each other in Postgres anyway, but each
  * would hold a connection.
  */
-export const inOrderOfApp = oneAfterAnother()
+export const registerInOrder = oneAfterAnother()
 
 /** Returns the types of an app's profile keys, by key. */
 export async function registeredKeys(db: Database, appId: number): Promise<Map<string, ValueType>> {
@@ -115,7 +115,7 @@ export async function declareKeys(
     if (conflicts.length > 0) throw new TypeConflict(conflicts)
     return await listKeys(tx, appId, [...wanted.keys()])
   }
-  return await inOrderOfApp(appId, () => retryConflicts(() => db.transaction().execute(declare)))
+  return await registerInOrder(appId, () => retryConflicts(() => db.transaction().execute(declare)))
 }
 
 /** Throws {@link TypeConflict} if keys are registered with other types than the wanted ones. Registers nothing. */

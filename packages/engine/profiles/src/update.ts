@@ -1,7 +1,7 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, prepared, retryConflicts } from '@sluice/database'
 import { mergeIntoExisting } from './existing-profile.ts'
-import { inOrderOfApp, registerKeys, TypeConflict } from './keys.ts'
+import { registerInOrder, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
 /**
@@ -37,7 +37,7 @@ export async function updateProfile(db: Database, update: ProfileUpdate, keyLimi
   // A key is new only once, so one statement is mostly enough.
   const { unregistered } = await writeValues(db, update)
   if (unregistered.size === 0) return
-  await inOrderOfApp(update.appId, () => retryConflicts(() => registerAndWrite(db, update, keyLimit)))
+  await registerInOrder(update.appId, () => retryConflicts(() => registerAndWrite(db, update, keyLimit)))
 }
 
 /** Returns the values of entries by key, as JSON. */

@@ -47,14 +47,7 @@ function render(value: Content): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/**
- * Escapes text for HTML, including quoted attributes.
- *
- * @example
- * ```ts
- * escapeHtml(`<a href='x'>`) // → "&lt;a href=&#39;x&#39;&gt;"
- * ```
- */
-export function escapeHtml(text: string): string {
+/** Escapes text for HTML, including quoted attributes. */
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -1,1 +1,1 @@
-export { type Content, escapeHtml, Html, html } from './html.ts'
+export { type Content, Html, html } from './html.ts'

@@ -2,7 +2,7 @@ import { requireApp } from '@sluice/accounts'
 import { isUuid, limits, type WebhookEvent, webhookEvents } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
-import { makeSecret } from './signature.ts'
+import { makeSigningSecret } from './signature.ts'
 import { checkUrl, type UrlRule } from './url.ts'
 
 /** An endpoint without its secret. */
@@ -39,7 +39,7 @@ export async function addEndpoint(
   if ('problem' in checked) throw new EndpointRefused(checked.problem)
   const chosen = checkEvents(events)
   const endpointId = crypto.randomUUID()
-  const secret = makeSecret()
+  const secret = makeSigningSecret()
   await db.transaction().execute(async (tx) => {
     // The lock makes concurrent calls wait, so that together they cannot exceed the limit.
     await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
@@ -145,7 +145,7 @@ export async function rotateSecret(
   endpointId: string,
 ): Promise<string | undefined> {
   if (!isUuid(endpointId)) return undefined
-  const secret = makeSecret()
+  const secret = makeSigningSecret()
   const rotated = await db
     .updateTable('webhook_endpoints')
     .set({

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { makeSecret, signedHeaders } from './signature.ts'
+import { makeSigningSecret, signedHeaders } from './signature.ts'
 
 // second-day.md §5.
 test('a secret is whsec_ and 24 random bytes in base64', () => {
-  const secrets = Array.from({ length: 100 }, makeSecret)
+  const secrets = Array.from({ length: 100 }, makeSigningSecret)
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)
   expect(new Set(secrets).size).toBe(100)
 })
@@ -15,7 +15,7 @@ test('the library of Standard Webhooks accepts 1,000 signed bodies with any data
   const now = () => Math.floor(Date.now() / 1000)
   fc.assert(
     fc.property(anyData, fc.uuid(), fc.nat(), (data, id, at) => {
-      const secret = makeSecret()
+      const secret = makeSigningSecret()
       const body = JSON.stringify({ type: 'import.completed', data })
       const headers = signedHeaders([secret], id, now(), body)
       const webhook = new Webhook(secret)
@@ -24,7 +24,7 @@ test('the library of Standard Webhooks accepts 1,000 signed bodies with any data
       const altered = `${body.slice(0, position)}\u0001${body.slice(position + 1)}`
       expect(() => webhook.verify(altered, headers)).toThrow()
       expect(() => webhook.verify(body, { ...headers, 'webhook-id': `${id}0` })).toThrow()
-      expect(() => new Webhook(makeSecret()).verify(body, headers)).toThrow()
+      expect(() => new Webhook(makeSigningSecret()).verify(body, headers)).toThrow()
     }),
     { numRuns: 1_000 },
   )

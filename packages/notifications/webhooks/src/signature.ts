@@ -6,7 +6,7 @@ const secretPrefix = 'whsec_'
 const secretBytes = 24
 
 /** Creates the secret of an endpoint in the form of Standard Webhooks: `whsec_` and base64. */
-export function makeSecret(): string {
+export function makeSigningSecret(): string {
   return `${secretPrefix}${randomBytes(secretBytes).toString('base64')}`
 }
 

@@ -1,13 +1,23 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
-/** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` have their own unit. Returns milliseconds. */
-const duration = z.string().transform((text, context) => {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text)
-  if (match === null) {
-    context.addIssue({ code: 'custom', message: 'must be a duration such as 30, 30s, 500ms or 5m' })
+/**
+ * Returns a schema for the text of a setting. `read` returns its value, or undefined if the text has another form than
+ * `message` says.
+ */
+function parsed<Value>(message: string, read: (text: string) => Value | undefined) {
+  return z.string().transform((text, context): Value => {
+    const value = read(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message })
     return z.NEVER
-  }
+  })
+}
+
+/** A duration: `30` and `30s` are seconds; `500ms`, `5m`, `2h`, `7d` have their own unit. Returns milliseconds. */
+const duration = parsed('must be a duration such as 30, 30s, 500ms or 5m', (text) => {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text)
+  if (match === null) return undefined
   const milliseconds = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
   return Number(match[1]) * milliseconds[(match[2] ?? 's') as keyof typeof milliseconds]
 })
@@ -19,28 +29,17 @@ export function durationBetween(least: string, most: string) {
 }
 
 /** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window in ms. */
-export const rateLimit = z.string().transform((text, context) => {
+export const rateLimit = parsed('must be a rate in whole seconds such as 1000/60s or 10/10m', (text) => {
   const [count = '', window = ''] = text.split('/', 2)
-  const milliseconds = duration.safeParse(window).data ?? 0
-  if (
-    !/^[1-9]\d{0,8}$/.test(count) ||
-    text !== `${count}/${window}` ||
-    milliseconds < 1000 ||
-    milliseconds % 1000 > 0
-  ) {
-    context.addIssue({ code: 'custom', message: 'must be a rate in whole seconds such as 1000/60s or 10/10m' })
-    return z.NEVER
-  }
-  return { requests: Number(count), windowMs: milliseconds }
+  const windowMs = duration.safeParse(window).data ?? 0
+  if (!/^[1-9]\d{0,8}$/.test(count) || text !== `${count}/${window}`) return undefined
+  return windowMs < 1000 || windowMs % 1000 > 0 ? undefined : { requests: Number(count), windowMs }
 })
 
 /** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` have their own unit. Returns bytes. */
-export const size = z.string().transform((text, context) => {
+export const size = parsed('must be a size such as 4294967296, 100MiB or 4GiB', (text) => {
   const match = /^(\d+)\s?(B|KiB|MiB|GiB|KB|MB|GB)?$/.exec(text)
-  if (match === null) {
-    context.addIssue({ code: 'custom', message: 'must be a size such as 4294967296, 100MiB or 4GiB' })
-    return z.NEVER
-  }
+  if (match === null) return undefined
   const bytes = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, KB: 1e3, MB: 1e6, GB: 1e9 }
   return Number(match[1]) * bytes[(match[2] ?? 'B') as keyof typeof bytes]
 })
@@ -59,25 +58,17 @@ export function sizeFrom(least: string) {
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number) {
-  return z.string().transform((text, context) => {
+  return parsed(`must be a whole number from ${least} to ${most}`, (text) => {
     const value = Number(text)
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      context.addIssue({ code: 'custom', message: `must be a whole number from ${least} to ${most}` })
-      return z.NEVER
-    }
-    return value
+    return /^\d+$/.test(text) && value >= least && value <= most ? value : undefined
   })
 }
 
 /** Returns a schema for an address with one of these schemes. Its output has no trailing slash. */
 export function address(...schemes: string[]) {
-  return z.string().transform((text, context) => {
+  return parsed(`must be an address that begins with ${schemes.join(':// or ')}://`, (text) => {
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined
-    if (scheme === undefined || !schemes.includes(scheme)) {
-      context.addIssue({ code: 'custom', message: `must be an address that begins with ${schemes.join(':// or ')}://` })
-      return z.NEVER
-    }
-    return text.replace(/\/+$/, '')
+    return scheme !== undefined && schemes.includes(scheme) ? text.replace(/\/+$/, '') : undefined
   })
 }
 
@@ -106,16 +97,9 @@ export const secretAddress = z
 /** Returns a schema for one or more addresses as of {@link address}, separated by commas. */
 export function addresses(...schemes: string[]) {
   const one = address(...schemes)
-  return z.string().transform((text, context) => {
+  return parsed(`must be one or more addresses that begin with ${schemes.join(':// or ')}://`, (text) => {
     const results = text.split(',').map((each) => one.safeParse(each.trim()))
-    if (!results.every((result) => result.success)) {
-      context.addIssue({
-        code: 'custom',
-        message: `must be one or more addresses that begin with ${schemes.join(':// or ')}://`,
-      })
-      return z.NEVER
-    }
-    return results.map(({ data }) => data).join(',')
+    return results.every(({ success }) => success) ? results.map(({ data }) => data).join(',') : undefined
   })
 }
 
@@ -123,69 +107,52 @@ export function addresses(...schemes: string[]) {
 const postgresForm = /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/s
 
 /** An address of Postgres, with one or several hosts as libpq accepts them, without a trailing slash. */
-export const postgresAddress = z.string().transform((text, context) => {
+export const postgresAddress = parsed('must be an address that begins with postgres:// or postgresql://', (text) => {
   const [, start = '', hosts = '', rest = ''] = postgresForm.exec(text) ?? []
-  if (start === '' || !hosts.split(',').every((host) => URL.canParse(`${start}${host}${rest}`))) {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be an address that begins with postgres:// or postgresql://',
-    })
-    return z.NEVER
-  }
-  const target = new URLSearchParams(rest.replace(/^[^?]*/, '')).get('target_session_attrs') ?? 'any'
-  if (!['any', 'read-write', 'primary'].includes(target)) {
-    context.addIssue({ code: 'custom', message: 'must have the target_session_attrs any, read-write or primary' })
-    return z.NEVER
-  }
-  return text.replace(/\/+$/, '')
+  const isAddress = start !== '' && hosts.split(',').every((host) => URL.canParse(`${start}${host}${rest}`))
+  return isAddress ? { text, rest } : undefined
 })
+  .refine(({ rest }) => {
+    const target = new URLSearchParams(rest.replace(/^[^?]*/, '')).get('target_session_attrs') ?? 'any'
+    return ['any', 'read-write', 'primary'].includes(target)
+  }, 'must have the target_session_attrs any, read-write or primary')
+  .transform(({ text }) => text.replace(/\/+$/, ''))
 
 /**
  * Sentinels of Redis, separated by commas. Each is a `host:port`, or an address of the Sentinel such as
  * `redis://host:port` or `rediss://host:port`. Returns an array of such addresses.
  */
-export const sentinels = z.string().transform((text, context) => {
+export const sentinels = parsed('must be hosts such as one:26379,two:26379', (text) => {
   const one = address('redis', 'rediss')
   const results = text
     .split(',')
     .map((each) => one.safeParse(each.includes('://') ? each.trim() : `redis://${each.trim()}`))
-  if (!results.every((result) => result.success && new URL(result.data).hostname !== '')) {
-    context.addIssue({ code: 'custom', message: 'must be hosts such as one:26379,two:26379' })
-    return z.NEVER
-  }
-  return results.map(({ data = '' }) => data)
+  const areHosts = results.every((result) => result.success && new URL(result.data).hostname !== '')
+  return areHosts ? results.map(({ data = '' }) => data) : undefined
 })
 
 /** Addresses by number: `0=http://one:3000,1=http://two:3000`. Returns a Map. */
-export const numberedAddresses = z.string().transform((text, context) => {
-  const one = address('http', 'https')
-  const entries = text.split(',').map((entry) => {
-    const [, number, rest = ''] = /^(0|[1-9]\d{0,2})=(.*)$/.exec(entry.trim()) ?? []
-    return [Number(number), one.safeParse(rest).data] as const
-  })
-  const found = new Map(entries.filter((entry): entry is [number, string] => entry[1] !== undefined))
-  if (found.size < entries.length) {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be numbered addresses such as 0=http://one:3000,1=http://two:3000',
+export const numberedAddresses = parsed(
+  'must be numbered addresses such as 0=http://one:3000,1=http://two:3000',
+  (text) => {
+    const one = address('http', 'https')
+    const entries = text.split(',').map((entry) => {
+      const [, number, rest = ''] = /^(0|[1-9]\d{0,2})=(.*)$/.exec(entry.trim()) ?? []
+      return [Number(number), one.safeParse(rest).data] as const
     })
-    return z.NEVER
-  }
-  return found
-})
+    const found = new Map(entries.filter((entry): entry is [number, string] => entry[1] !== undefined))
+    return found.size < entries.length ? undefined : found
+  },
+)
 
 /** `true` or `false`. */
-export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const trueOrFalse = z.enum(['true', 'false']).transform((text) => text === 'true')
 
 /** Returns a schema for names separated by commas, all of them in `allowed`. Its output is an array. */
-export function listOf<const Name extends string>(allowed: readonly Name[]) {
-  return z.string().transform((text, context) => {
+export function namesAmong<const Name extends string>(allowed: readonly Name[]) {
+  return parsed(`must be a list of: ${allowed.join(', ')}`, (text) => {
     const names = text.split(',').map((name) => name.trim())
-    if (!names.every((name): name is Name => allowed.some((known) => known === name))) {
-      context.addIssue({ code: 'custom', message: `must be a list of: ${allowed.join(', ')}` })
-      return z.NEVER
-    }
-    return names
+    return names.every((name): name is Name => allowed.some((known) => known === name)) ? names : undefined
   })
 }
 
@@ -200,17 +167,14 @@ export const timeZone = z.string().refine((name) => {
 }, 'must be an IANA time zone such as UTC or Europe/Berlin')
 
 /** Keys of AES-256 in base64, separated by commas. Returns a Buffer of 32 bytes for each. */
-export const encryptionKeys = z.string().transform((text, context) => {
-  const keys = text.split(',').map((key) => key.trim())
-  if (!keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key))) {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be keys of 32 bytes in base64, such as openssl rand -base64 32 prints',
-    })
-    return z.NEVER
-  }
-  return keys.map((key) => Buffer.from(key, 'base64'))
-})
+export const encryptionKeys = parsed(
+  'must be keys of 32 bytes in base64, such as openssl rand -base64 32 prints',
+  (text) => {
+    const keys = text.split(',').map((key) => key.trim())
+    const areKeys = keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key))
+    return areKeys ? keys.map((key) => Buffer.from(key, 'base64')) : undefined
+  },
+)
 
 /** A network of IP addresses. */
 export interface Network {
@@ -223,30 +187,22 @@ export interface Network {
 /**
  * Networks in CIDR notation, separated by commas; the output is an array. A bare address is a network of one address.
  */
-export const networks = z.string().transform((text, context) => {
+export const networks = parsed('must be networks such as 10.0.0.0/8,fd00::/8', (text) => {
   const found = text.split(',').map((each) => network(each.trim()))
-  if (!found.every((each) => each !== undefined)) {
-    context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8,fd00::/8' })
-    return z.NEVER
-  }
-  return found
+  return found.every((each) => each !== undefined) ? found : undefined
 })
 
 /** The names that Fastify accepts for the networks of this machine and for private networks. */
 const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
 
 /** Networks as in {@link networks}, or names of {@link namedNetworks}. Returns an array of texts. */
-export const proxies = z.string().transform((text, context) => {
-  const found = text.split(',').map((each) => each.trim())
-  if (!found.every((each) => namedNetworks.includes(each) || network(each) !== undefined)) {
-    context.addIssue({
-      code: 'custom',
-      message: `must be networks such as 10.0.0.0/8,fd00::/8, or ${namedNetworks.join(', ')}`,
-    })
-    return z.NEVER
-  }
-  return found
-})
+export const proxies = parsed(
+  `must be networks such as 10.0.0.0/8,fd00::/8, or ${namedNetworks.join(', ')}`,
+  (text) => {
+    const found = text.split(',').map((each) => each.trim())
+    return found.every((each) => namedNetworks.includes(each) || network(each) !== undefined) ? found : undefined
+  },
+)
 
 function network(text: string): Network | undefined {
   const [, address = '', digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, networks, secretAddress, wholeNumber, yesOrNo } from './formats.ts'
+import { address, networks, secretAddress, trueOrFalse, wholeNumber } from './formats.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 
 /** Settings of mails and webhooks. */
@@ -30,7 +30,7 @@ export const outgoingSettings = {
     '1000',
     'Maximum number of mails of an app in an hour; further mails wait',
   ),
-  WEBHOOK_ALLOW_HTTP: withDefault(yesOrNo, 'false', 'Whether webhook endpoints may have http addresses'),
+  WEBHOOK_ALLOW_HTTP: withDefault(trueOrFalse, 'false', 'Whether webhook endpoints may have http addresses'),
   WEBHOOK_ALLOW_NETWORKS: optional(
     networks,
     'Networks that webhooks may reach although they are not public, such as `10.20.0.0/16,10.30.0.0/16`',

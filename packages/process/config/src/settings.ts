@@ -3,7 +3,7 @@ import {
   address,
   durationBetween,
   issuer,
-  listOf,
+  namesAmong,
   numberedAddresses,
   proxies,
   size,
@@ -12,13 +12,16 @@ import {
   timeZone,
   wholeNumber,
 } from './formats.ts'
+import { limitSettings } from './limit-settings.ts'
 import { outgoingSettings } from './outgoing-settings.ts'
-import { rateSettings } from './rate-settings.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 import { storeSettings } from './store-settings.ts'
 
 /** Every queue that a worker can host. */
 export const queueNames = ['imports', 'exports', 'mails', 'webhooks', 'maintenance'] as const
+
+/** Maximum that the limit of an app's profile keys may have, as a setting or as a limit of the app's own. */
+export const maxProfileKeys = 100_000
 
 /**
  * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
@@ -109,7 +112,7 @@ export const settings = {
     '20s',
     'How often the bucket is searched for unannounced files',
   ),
-  ...rateSettings,
+  ...limitSettings,
   LOG_LEVEL: withDefault(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
@@ -131,7 +134,7 @@ export const settings = {
     'How long a stopping process still accepts requests, so that load balancers notice',
   ),
   WORKER_QUEUES: withDefault(
-    listOf(queueNames),
+    namesAmong(queueNames),
     queueNames.join(','),
     'Queues that a worker hosts; without `ENCRYPTION_KEYS`, the default has no `webhooks`',
   ),
@@ -162,7 +165,7 @@ export const settings = {
     'Maximum number of rows in a transaction, while nobody waits for its users',
   ),
   INFERENCE_ROWS: withDefault(wholeNumber(1, 100_000), '1000', 'Rows from which the type of a new key is inferred'),
-  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, 100_000), '500', 'Maximum number of profile keys of an app'),
+  PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, maxProfileKeys), '500', 'Maximum number of profile keys of an app'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),
   ERROR_FILE_LIMIT: withDefault(
     sizeUpTo('5GB'),

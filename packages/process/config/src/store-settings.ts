@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { address, addresses, encryptionKeys, postgresAddress, sentinels, wholeNumber, yesOrNo } from './formats.ts'
+import { address, addresses, encryptionKeys, postgresAddress, sentinels, trueOrFalse, wholeNumber } from './formats.ts'
 import { optional, required, secret, withDefault } from './setting.ts'
 
 /** Settings of Postgres, Redis and object storage, and the keys that encrypt the secrets in Postgres. */
@@ -56,7 +56,7 @@ export const storeSettings = {
   ),
   S3_SECRET_ACCESS_KEY: secret(optional(z.string(), 'Secret of this access key')),
   S3_PATH_STYLE: withDefault(
-    yesOrNo,
+    trueOrFalse,
     'true',
     'Whether addresses have the bucket in their path; `false` puts it into the host name',
   ),

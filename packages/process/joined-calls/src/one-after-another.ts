@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { endsInTime } from './ends-in-time.ts'
 
 /**
  * Runs calls of one key one after another, in the order in which they were made. A call whose transaction waits for a
@@ -28,17 +28,11 @@ export function oneAfterAnother(
     const { promise: end, resolve } = Promise.withResolvers<void>()
     lastEnds.set(key, end)
     try {
-      if (preceding !== undefined) await endOrPatience(preceding, patienceMs)
+      if (preceding !== undefined) await endsInTime(preceding, patienceMs)
       return await call()
     } finally {
       resolve()
       if (lastEnds.get(key) === end) lastEnds.delete(key)
     }
   }
-}
-
-async function endOrPatience(preceding: Promise<void>, patienceMs: number): Promise<void> {
-  const ended = new AbortController()
-  await Promise.race([preceding, delay(patienceMs, undefined, { signal: ended.signal }).catch(() => {})])
-  ended.abort()
 }

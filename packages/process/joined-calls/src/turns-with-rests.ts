@@ -1,3 +1,5 @@
+import { endsInTime } from './ends-in-time.ts'
+
 /** How long a call waits for its turn, ms. */
 const patienceMs = 5_000
 
@@ -38,7 +40,7 @@ export function turnsWithRests(): (key: number | string) => Promise<(() => void)
       resolve()
       if (lastEnds.get(key) === ended) lastEnds.delete(key)
     }
-    if (preceding !== undefined && !(await endsInTime(preceding))) {
+    if (preceding !== undefined && !(await endsInTime(preceding, patienceMs))) {
       void preceding.then(end)
       return undefined
     }
@@ -49,14 +51,4 @@ export function turnsWithRests(): (key: number | string) => Promise<(() => void)
       setTimeout(end, Math.min(2 * performance.eventLoopUtilization(begun).active, longestRestMs))
     }
   }
-}
-
-function endsInTime(preceding: Promise<void>): Promise<boolean> {
-  const { promise: isInTime, resolve } = Promise.withResolvers<boolean>()
-  const tooLate = setTimeout(resolve, patienceMs, false)
-  void preceding.then(() => {
-    clearTimeout(tooLate)
-    resolve(true)
-  })
-  return isInTime
 }

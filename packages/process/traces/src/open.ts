@@ -11,7 +11,7 @@ import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { BullMQOtel } from 'bullmq-otel'
 import { register } from 'import-in-the-middle/register-hooks.mjs'
 import { hideAddresses } from './hide-addresses.ts'
-import { useTracing } from './tracing.ts'
+import { setTracing } from './tracing.ts'
 
 /** Monitoring polls these paths every few seconds, and traces of these requests would be of no use. */
 const untracedPaths = new Set(['/metrics', '/healthz', '/readyz'])
@@ -47,11 +47,11 @@ export function startTracing(): void {
       new AwsInstrumentation({ suppressInternalInstrumentation: true }),
     ],
   })
-  useTracing({
+  setTracing({
     inImportTrace,
     traceIds() {
-      const present = trace.getActiveSpan()?.spanContext()
-      return present === undefined ? {} : { trace_id: present.traceId, span_id: present.spanId }
+      const activeSpan = trace.getActiveSpan()?.spanContext()
+      return activeSpan === undefined ? {} : { trace_id: activeSpan.traceId, span_id: activeSpan.spanId }
     },
     nameRoute(route) {
       const request = getRPCMetadata(context.active())
@@ -63,9 +63,9 @@ export function startTracing(): void {
 }
 
 async function inImportTrace<Result>(name: string, importId: string, job: () => Promise<Result>): Promise<Result> {
-  const present = trace.getActiveSpan()
-  present?.setAttribute('sluice.import_id', importId)
-  const links = present === undefined ? [] : [{ context: present.spanContext() }]
+  const activeSpan = trace.getActiveSpan()
+  activeSpan?.setAttribute('sluice.import_id', importId)
+  const links = activeSpan === undefined ? [] : [{ context: activeSpan.spanContext() }]
   const options = { links, attributes: { 'sluice.import_id': importId } }
   return await trace.getTracer('sluice').startActiveSpan(name, options, traceOf(importId), async (span) => {
     try {

@@ -16,7 +16,7 @@ let tracing: Tracing | undefined
  * Makes this module trace with the given functions. Before this call, every function of this module costs only a
  * comparison.
  */
-export function useTracing(implementation: Tracing): void {
+export function setTracing(implementation: Tracing): void {
   tracing = implementation
 }
 

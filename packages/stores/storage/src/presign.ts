@@ -3,6 +3,9 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { signedSeconds } from './credentials.ts'
 import type { Storage } from './storage.ts'
 
+/** How long an address for downloads is valid, ms. */
+const downloadWindowMs = 5 * 60_000
+
 /**
  * Pre-signed addresses at the address of a client (service.md, Endpoints 4; service.md, Authentication 4;
  * design.md §3, Upload binding).
@@ -17,14 +20,14 @@ export function presignCalls(client: S3Client, Bucket: string): Pick<Storage, 'p
       return await getSignedUrl(client, new PutObjectCommand(about), { expiresIn, signableHeaders })
     },
 
-    async presignDownload(Key, fileName, validForMs, contentType = 'text/csv; charset=utf-8') {
+    async presignDownload(Key, fileName, contentType = 'text/csv; charset=utf-8') {
       const command = new GetObjectCommand({
         Bucket,
         Key,
         ResponseContentDisposition: `attachment; filename="${fileName}"`,
         ResponseContentType: contentType,
       })
-      return await getSignedUrl(client, command, { expiresIn: await signedSeconds(client, validForMs) })
+      return await getSignedUrl(client, command, { expiresIn: await signedSeconds(client, downloadWindowMs) })
     },
   }
 }

@@ -22,3 +22,6 @@ export type StorageSettings = Settings<Exclude<Name, 'S3_PATH_STYLE'>> & Partial
  * sooner.
  */
 export const lastWriteHours = 25
+
+/** {@link lastWriteHours} in ms. */
+export const lastWriteMs = lastWriteHours * 3_600_000

@@ -6,7 +6,7 @@ import {
   type RecordBlock,
   RecordFramer,
   type RecordProblem,
-} from '@sluice/csv/byte-reader'
+} from '@sluice/csv/browser'
 
 /** The sign between two cells. */
 export type Separator = ',' | ';' | '\t'

@@ -48,7 +48,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
       if (user !== noUser && states.isSettled(user)) continue
       const cells = splitter.split(block, row)
       const isValid = checkRow(check, cells, block.isText, number)
-      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteUse(cells, columns, findings)
+      if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteKeysToRegister(cells, columns, findings)
     }
     await setImmediate()
   }
@@ -113,7 +113,7 @@ function note({ rows, problems }: Findings, row: number, problem: Problem): void
 }
 
 /** Notes the unregistered columns in which a row has a value to store. Removing a value registers no key. */
-function noteUse(cells: Cells, columns: Columns, { toRegister }: Findings): void {
+function noteKeysToRegister(cells: Cells, columns: Columns, { toRegister }: Findings): void {
   for (const column of columns.unregistered) {
     if (column.index >= cells.count) return
     const [start, end] = [cells.start[column.index] ?? 0, cells.end[column.index] ?? 0]

@@ -21,7 +21,7 @@ interface CheckedBatch {
  */
 export function keepInvalidRows(
   { slices, users, keptRows }: PreparedBatch,
-  { findings: found, states, columns, precedingRows }: CheckedBatch,
+  { findings, states, columns, precedingRows }: CheckedBatch,
 ): { rowsFailed: number; errorCounts: ErrorCounts } {
   const errorCounts = new ErrorCounts(columns.names)
   const ofUnregistered = unregistered(columns.userIdIndex)
@@ -34,9 +34,9 @@ export function keepInvalidRows(
     for (let row = from; row < to; row++, number++) {
       const user = users[number] ?? noUser
       const isUnregistered = user !== noUser && !states.isRegistered(user)
-      if (found.rows[next] !== number && !isUnregistered) continue
+      if (findings.rows[next] !== number && !isUnregistered) continue
       problems.length = 0
-      for (; found.rows[next] === number; next++) problems.push(found.problems[next] ?? 0)
+      for (; findings.rows[next] === number; next++) problems.push(findings.problems[next] ?? 0)
       if (isUnregistered) problems.push(ofUnregistered)
       // The columns may have been checked in the order of document keys. Messages follow the order of the file.
       if (problems.length > 1) problems.sort((one, other) => one - other)

@@ -1,5 +1,5 @@
 import { type Database, isDue, sql } from '@sluice/database'
-import { lastWriteHours } from '@sluice/storage'
+import { lastWriteHours, lastWriteMs } from '@sluice/storage'
 import type { ImportContext, ImportId } from '../context.ts'
 import { importPrefix } from './object-keys.ts'
 
@@ -78,7 +78,7 @@ async function claimDueSweeps(db: Database, last: ImportId): Promise<Sweep[]> {
     with due as (
       select app_id, import_id from file_sweeps
       where (app_id, import_id) > (${last.appId}::integer, ${last.importId}::uuid)
-        and ${isDue(sql`due_at`, lastWriteHours * 3_600_000)}
+        and ${isDue(sql`due_at`, lastWriteMs)}
       order by app_id, import_id limit ${passSize} for update skip locked
     ), claimed as (
       update file_sweeps s set due_at = now() + make_interval(mins => ${retryMinutes})

@@ -17,7 +17,7 @@ export class TooManyWaiting extends Error {
 /** First key of the advisory lock, which no other lock uses: "wait" in ASCII. */
 const lockSpace = 0x77616974
 
-const inOrderOfApp = oneAfterAnother()
+const beginInOrder = oneAfterAnother()
 
 /**
  * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a
@@ -33,7 +33,7 @@ export async function withinWaitingLimit<Result>(
   limit: number,
   begin: (tx: Database) => Promise<Result>,
 ): Promise<Result> {
-  return await inOrderOfApp(appId, () =>
+  return await beginInOrder(appId, () =>
     db.transaction().execute(async (tx) => {
       await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
       // Separate from the statement that locks, so that it sees what the preceding holder of the lock has committed.

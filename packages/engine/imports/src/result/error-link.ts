@@ -3,9 +3,6 @@ import { parseFileToken } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 
-/** Time for which the storage URL behind a link is valid, ms. */
-const downloadWindowMs = 5 * 60_000
-
 /**
  * Returns the link to an import's error file. It is valid for 7 days, or for `FILE_RETENTION_DAYS` if that is shorter,
  * whatever credentials storage uses (design.md §3, Error file).
@@ -36,5 +33,5 @@ export async function followErrorLink(
   if (found?.error_file_key == null || found.error_file_secret === null) return 'unknown'
   if (!timingSafeEqual(Buffer.from(found.error_file_secret), Buffer.from(secret))) return 'unknown'
   if (!found.valid || found.files_removed_at !== null) return 'expired'
-  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`, downloadWindowMs) }
+  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`) }
 }

@@ -4,9 +4,6 @@ import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
-/** Bytes that the longest JSON text takes if {@link ByteWriter} writes a cell without making a JavaScript string. */
-const longestPlainBytes = 260
-
 const quote = 0x22
 const backslash = 0x5c
 const minus = 0x2d
@@ -16,6 +13,12 @@ const space = 0x20
 
 /** A string of at most this many bytes never exceeds the limit of characters. */
 const shortStringBytes = limits.stringLength
+
+/**
+ * Bytes that the longest JSON text takes if {@link ByteWriter} writes a cell without making a JavaScript string: a
+ * string with its quotes.
+ */
+const longestPlainBytes = shortStringBytes + '""'.length
 
 /** A number with at most this many digits is always exact as a double. */
 const exactDigits = 15
@@ -32,9 +35,8 @@ export class ByteWriter {
   bytes: Buffer
   length = 0
 
-  /** Accepts the size of the first buffer, in bytes. */
-  constructor(bytes: number) {
-    this.bytes = Buffer.allocUnsafe(bytes)
+  constructor(initialSize: number) {
+    this.bytes = Buffer.allocUnsafe(initialSize)
   }
 
   /** Makes room for a number of bytes. */

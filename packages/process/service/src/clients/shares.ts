@@ -9,8 +9,8 @@ export interface Shares {
   take(owners: readonly string[], amount?: number): (() => void) | undefined
 }
 
-/** Opens shares. `all` is the whole amount, and `each` the amount that one owner can hold. */
-export function openShares({ all, each }: { all: number; each: number }): Shares {
+/** Opens shares. `all` is the whole amount; default: no limit. `each` is the amount that one owner can hold. */
+export function openShares({ all = Number.POSITIVE_INFINITY, each }: { all?: number; each: number }): Shares {
   const held = new Map<string, number>()
   let total = 0
 
