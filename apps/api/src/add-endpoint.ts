@@ -26,6 +26,7 @@ export function addEndpoint(
     url,
     onRequest: [
       onRequest,
+      // service.md, Authentication 1.
       limit === undefined ? [] : authentication(context),
       idempotency === undefined ? [] : claimKeyOf(`${method} ${path}`, context.db),
       limitRate(endpoint),

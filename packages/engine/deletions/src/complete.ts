@@ -111,6 +111,7 @@ async function announceCompletion(
   const date = rows[0]
   if (date === undefined || date.is_open || date.settled === 0) return []
   const completedAt = (date.completed_at ?? completesAt).toISOString()
+  // second-day.md §5, Event bodies.
   await enqueueEvent(tx, appId, {
     type: 'deletion.completed',
     id: completesAt.toISOString(),
