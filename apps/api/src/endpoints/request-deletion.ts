@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { tokenLastFour } from '../authentication.ts'
 import { endpoint, wrong } from '../endpoint.ts'
 
+// design.md §3, Deletion: unknown user IDs.
 const userId = nameOf(limits.userIdLength)
 const userIds = listOf(userId, 'user IDs', limits.userIdsPerRequest)
 

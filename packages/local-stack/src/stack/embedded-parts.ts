@@ -26,7 +26,7 @@ export interface EmbeddedPartsOptions {
 
 /**
  * Returns the ports of the embedded parts. A part that the environment configures is not embedded
- * (design.md §2, Embedded parts).
+ * (design.md §2, Embedded parts; design.md §2, Ports).
  */
 export function embeddedPorts(env: Environment): WantedPort[] {
   const wanted = (setting: string, fallback: number) => ({
