@@ -53,6 +53,12 @@ test('the settings of operations.md are the same to a shell, to systemd and to -
   for (const line of settings) expect(line).toMatch(/^[A-Z0-9_]+=[^\s'"#$`\\<>|&;()*?[\]{}~]*$/)
 })
 
+test('the table of test/README.md has each folder of test/src', () => {
+  const rows = readFileSync(join(root, 'test/README.md'), 'utf8').matchAll(/^\|.*\| `test\/src\/([\w-]+)` \|/gm)
+  const folders = readdirSync(join(root, 'test/src')).filter((folder) => folder !== 'environment')
+  expect([...rows].map(([, folder]) => folder).sort()).toEqual(folders.sort())
+})
+
 test('comments name only tests that exist', () => {
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
     (path) => /^(?:apps|packages|test|scripts)\/.*\.ts$/.test(path) && !path.includes('node_modules'),

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { endpoints } from '../apps/api/src/endpoints/index.ts'
 import { rateSettings } from '../apps/api/src/rate-limiting.ts'
 import { settings } from '../packages/process/config/src/settings.ts'
@@ -53,14 +53,15 @@ function routeTable(): string {
   return ['| request | does | limit | |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-/** Lists the modules. A module depends on modules that follow it. */
+/** Lists the modules by group. Within a group, a module depends on modules that follow it. */
 function moduleTable(modules: readonly Module[]): string {
   const byName = new Map(modules.map((module) => [module.name, module]))
   const heightOf = ({ dependencies }: Module): number =>
     Math.max(0, ...dependencies.flatMap((name) => byName.get(name) ?? []).map((each) => 1 + heightOf(each)))
-  const isApp = ({ folder }: Module) => folder.startsWith('apps/')
-  return modules
-    .toSorted((a, b) => Number(isApp(b)) - Number(isApp(a)) || (isApp(a) ? 0 : heightOf(b) - heightOf(a)))
+  const groups = Object.groupBy(modules, ({ folder }) => dirname(folder))
+  const { packages: alone = [], ...others } = groups
+  return [...Object.values(others), alone]
+    .flatMap((group = []) => group.toSorted((a, b) => heightOf(b) - heightOf(a)))
     .map(({ folder, description }) => `- \`${folder}\`: ${description}`)
     .join('\n')
 }

@@ -25,6 +25,7 @@ export function addEndpoint(
     url: path.replace(/\{(\w+)\}/g, ':$1'),
     onRequest: [
       onRequest,
+      // service.md, Authentication 1.
       isPublic ? [] : authentication(context),
       idempotency === undefined ? [] : claimKeyOf(`${method} ${path}`, context.db),
       limitRate(endpoint),

@@ -5,9 +5,9 @@ import { answer } from './answers.ts'
 import type { ApiContext } from './context.ts'
 
 /**
- * Returns a hook that refuses requests without a valid API token, and sets `request.appId` (service.md, Authentication;
- * service.md, Authentication 3; design.md §3, Token missing; design.md §3, Rate limits). The hook runs before the body
- * is read.
+ * Returns a hook that refuses requests without a valid API token, and sets `request.appId`
+ * (service.md, Authentication 1; service.md, Authentication 3; design.md §3, Token missing; design.md §3, Rate limits).
+ * The hook runs before the body is read.
  */
 export function authentication({ authenticate }: ApiContext) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {

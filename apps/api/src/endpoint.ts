@@ -57,7 +57,7 @@ interface Success<Answer> {
   content?: { type: string; schema: JsonSchema; example: unknown }
 }
 
-/** How an endpoint treats the header `Idempotency-Key` (second-day.md §4). */
+/** How an endpoint treats the header `Idempotency-Key` (second-day.md §4, Keys). */
 interface Idempotency {
   /** Returns a fresh body for a repetition if the stored body is out of date; undefined to send the stored body. */
   refresh?(context: ApiContext, appId: number, importId: string): Promise<unknown>

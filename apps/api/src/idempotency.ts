@@ -18,7 +18,7 @@ const renewals = 3
 const longestKeptBody = 1_024
 
 /**
- * Makes endpoints with `idempotency` accept the header `Idempotency-Key` (second-day.md §4).
+ * Makes endpoints with `idempotency` accept the header `Idempotency-Key` (second-day.md §4, Keys).
  *
  * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the
  *    limit.

@@ -4,8 +4,8 @@ import { MIMEType } from 'node:util'
 /**
  * Reads a Content-Type header.
  *
- * Returns the type in lower case without parameters. `isUtf8` is true if the charset is UTF-8 or absent. Returns
- * undefined if the header is absent or malformed.
+ * Returns the type in lower case without parameters. `isUtf8` is true if the charset is UTF-8, ASCII or absent.
+ * Returns undefined if the header is absent or malformed.
  */
 export function readMediaType(header = ''): { type: string; isUtf8: boolean } | undefined {
   try {

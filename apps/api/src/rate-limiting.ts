@@ -66,14 +66,14 @@ export function openApiRateLimiter(
 }
 
 /**
- * Returns the hook that counts the requests of a function, and refuses those beyond its limit (service.md, Errors). It
- * runs after authentication, before the body is read.
+ * Returns the hook that counts the requests of a function, and refuses those beyond its limit (service.md, Errors;
+ * service.md, Rate rules). It runs after authentication, before the body is read.
  */
 export function limitRate(name: string, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const subject = rateSubject(request)
     const own = limitOfApp(request, name)
-    // A repetition with an idempotency key costs nothing (second-day.md §4).
+    // A repetition with an idempotency key costs nothing (second-day.md §4, Rate limit).
     const isFree = request.keyed?.isRepetition === true
     const count = await (isFree ? limiter.peek(subject, name, own) : limiter.count(subject, name, own))
     reply.header('X-RateLimit-Limit', count.limit)

@@ -17,7 +17,7 @@ export class UnsupportedEncoding extends Error {
   override readonly name = 'UnsupportedEncoding'
 }
 
-/** The body has more than `limitBytes` bytes. */
+/** The body has more than `limitBytes` bytes (service.md, Errors). */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
   readonly limitBytes: number

@@ -7,7 +7,7 @@ import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
 /**
- * Exports with a progress bar (second-day.md §3). The file appears under its name when it is complete.
+ * Exports with a progress bar (second-day.md §3, Command line). The file appears under its name when it is complete.
  *
  * Returns the export as the API shows it. Throws {@link Failure} if the download breaks off.
  */

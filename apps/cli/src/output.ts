@@ -1,7 +1,7 @@
 import { printable, printableJson } from '@sluice/local-stack/printable'
 import type { Command } from 'commander'
 
-/** Prints a command's result (design.md §2): the document if `--json` is given, else the text for people. */
+/** Prints a command's result (design.md §2, Output): the document if `--json` is given, else the text for people. */
 export function print(command: Command, document: unknown, text: () => string): void {
   const json = command.optsWithGlobals<{ json?: boolean }>().json === true
   process.stdout.write(`${json ? printableJson(document) : text()}\n`)

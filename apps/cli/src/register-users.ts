@@ -12,8 +12,8 @@ const idsAtATime = 20_000
 const longestLine = 4096
 
 /**
- * Registers the user IDs of a stream, one per line (design.md §2). Reads the next lines while the preceding ones are
- * written, with constant memory.
+ * Registers the user IDs of a stream, one per line (design.md §2, Registering users). Reads the next lines while the
+ * preceding ones are written, with constant memory.
  *
  * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, belong to the
  * line break. Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has

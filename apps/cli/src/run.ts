@@ -4,8 +4,8 @@ import { Failure } from './failure.ts'
 import { openProgram } from './program.ts'
 
 /**
- * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr. Returns the
- * exit code: 0, 1 after a failure, 2 after wrong usage.
+ * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr
+ * (design.md §2, Output). Returns the exit code: 0, 1 after a failure, 2 after wrong usage.
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {

@@ -27,8 +27,8 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Returns the URL of the database for operator commands (design.md §2): `DATABASE_URL`, or the database of the running
- * stack.
+ * Returns the URL of the database for operator commands (design.md §2, Connections): `DATABASE_URL`, or the database of
+ * the running stack.
  */
 export async function databaseUrl(): Promise<string> {
   const env = await environment()

@@ -5,7 +5,7 @@ import type { ImportOptions, Sluice } from '@sluice/client'
 import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 
-/** Uploads a file with a progress bar (design.md §2). Returns the import's ID. */
+/** Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. */
 export async function uploadFile(client: Sluice, file: string, options: ImportOptions): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)

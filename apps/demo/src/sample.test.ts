@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { sampleFile, sampleUserIds } from './sample.ts'
 
-// design.md §2.
+// design.md §2, Demo.
 test('the sample file in the repository is the output of the generator', () => {
   const file = readFileSync(new URL('../sample/customers.csv', import.meta.url))
   expect(file.equals(sampleFile(20_260_101)), 'run: node apps/demo/src/make-sample.ts').toBe(true)

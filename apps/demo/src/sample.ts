@@ -81,7 +81,7 @@ function userId(i: number): string {
 }
 
 /**
- * Makes the sample file (design.md §2): an export of a CRM with UTF-8 names, quoted and empty cells, and all four
+ * Makes the sample file (design.md §2, Demo): an export of a CRM with UTF-8 names, quoted and empty cells, and all four
  * types. About one row in a hundred has one of the documented errors.
  *
  * Returns the bytes of the file. Some rows are deliberately not UTF-8.

@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(home, { recursive: true }))
 
-// design.md §2.
+// design.md §2, npm start.
 test('npm start prints the addresses and ready, refuses a second start, and ends cleanly on Ctrl-C', async () => {
   const first = start(home)
   const lines = await linesUntilReady(first)

@@ -1,4 +1,4 @@
-// npm start: everything on this machine, in the foreground, until Ctrl-C (design.md §2).
+// npm start: everything on this machine, in the foreground, until Ctrl-C (design.md §2, npm start).
 import './require-node-24.ts'
 
 import { once } from 'node:events'

@@ -199,6 +199,7 @@ export class UnavailableError extends ApiError {
 
 type ApiErrorClass = new (facts: ErrorFacts) => ApiError
 
+// The documented errors (service.md, Errors).
 const classesByCode: Readonly<Record<number, ApiErrorClass>> = {
   1001: MalformedProfileUpdateError,
   1002: UnregisteredUserError,
@@ -226,7 +227,7 @@ const classesByStatus: Readonly<Record<number, ApiErrorClass>> = {
 /** Returns the error for an answer of the API. An undocumented status is a plain {@link ApiError}. */
 export function apiError(facts: ErrorFacts): ApiError {
   const { status, code, retryAfterMs } = facts
-  // Of all conflicts, only a request in flight says when to repeat it (second-day.md §4).
+  // Of all conflicts, only a request in flight says when to repeat it (second-day.md §4, Keys).
   if (status === 409 && retryAfterMs !== undefined) return new IdempotencyKeyInFlightError(facts)
   const ErrorClass =
     (status === 400 && code !== undefined && classesByCode[code]) || classesByStatus[status] || ApiError

@@ -36,8 +36,8 @@ export interface ImportOptions {
 }
 
 /**
- * Makes both requests of an import (second-day.md §4): declares the file, and sends it to storage. Repeats an upload
- * that breaks off. If the address has expired, a repetition of the first request returns a new one.
+ * Makes both requests of an import (second-day.md §4, Command line): declares the file, and sends it to storage.
+ * Repeats an upload that breaks off. If the address has expired, a repetition of the first request returns a new one.
  *
  * Returns the import's ID. Throws {@link SluiceError}.
  */

@@ -43,7 +43,7 @@ const type = z.enum(valueTypes)
 const userId = z.string().min(1).max(limits.userIdLength)
 const time = z.iso.datetime()
 
-/** Warns that a type was inferred that may be wrong (second-day.md §1). */
+/** Warns that a type was inferred that may be wrong (second-day.md §1, Warnings). */
 export const importWarning = z.object({
   key: z.string(),
   type: z.enum(['int', 'decimal', 'string']),
@@ -52,7 +52,7 @@ export const importWarning = z.object({
 })
 export type ImportWarning = z.output<typeof importWarning>
 
-/** An import as the API and the command line show it (design.md §2). */
+/** An import as the API and the command line show it (design.md §2, Import view). */
 export const importView = z
   .object({
     import_id: z.uuid(),
@@ -115,11 +115,11 @@ export type UploadDescriptor = z.output<typeof uploadDescriptor>
 export const exportState = z.enum(['queued', 'processing', 'completed', 'failed'])
 export type ExportState = z.output<typeof exportState>
 
-/** Answer of `POST /v1/exports` (second-day.md §3). */
+/** Answer of `POST /v1/exports` (second-day.md §3, Exports). */
 export const exportAnswer = z.object({ export_id: z.uuid(), state: z.literal('queued') }).meta({ id: 'ExportAnswer' })
 export type ExportAnswer = z.output<typeof exportAnswer>
 
-/** An export as the API and the command line show it (second-day.md §3). */
+/** An export as the API and the command line show it (second-day.md §3, Exports). */
 export const exportView = z
   .object({
     export_id: z.uuid(),
@@ -137,7 +137,7 @@ export const exportView = z
   .meta({ id: 'Export' })
 export type ExportView = z.output<typeof exportView>
 
-/** A registered profile key as the API and the command line show it (design.md §2). */
+/** A registered profile key as the API and the command line show it (design.md §2, Key list). */
 export const profileKeyView = z.object({ key, type, registered_at: time })
 export type ProfileKeyView = z.output<typeof profileKeyView>
 
@@ -212,7 +212,7 @@ export type ProfileUpdateAnswer = z.output<typeof profileUpdateAnswer>
 /** Answer of requests that have no other result. */
 export const acceptedAnswer = z.object({ status: z.literal('accepted') }).meta({ id: 'Accepted' })
 
-/** One user with all values, as the API and `sluice user show` show it (design.md §2). */
+/** One user with all values, as the API and `sluice user show` show it (design.md §2, User view). */
 export const userDocument = z
   .object({
     user_id: userId,

@@ -1,5 +1,5 @@
 /**
- * Whether a text can be an idempotency key (second-day.md §4): 1 to 255 visible ASCII characters.
+ * Whether a text can be an idempotency key (second-day.md §4, Keys): 1 to 255 visible ASCII characters.
  *
  * @example
  * ```ts

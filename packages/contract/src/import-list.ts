@@ -49,7 +49,7 @@ function parameter<Value>(
 
 const among = (values: readonly string[]) => `must be one of ${values.join(', ')}`
 
-/** Query of `GET /v3/user_profiles/bulk_import` (second-day.md §3). Unknown parameters are ignored. */
+/** Query of `GET /v3/user_profiles/bulk_import` (second-day.md §3, List of imports). Unknown parameters are ignored. */
 export const importListQuery = z.object({
   state: parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
     enum: importState.options,

@@ -11,6 +11,7 @@ import { type ValueType, valueTypes } from './value-type.ts'
 // The first request of a bulk import. Its optional members are extensions of service.md, and the dashboard's form has
 // them too.
 
+// service.md, Errors.
 const missing = (name: string) => ({ messages: [`param is missing or the value is empty: ${name}`] })
 const invalid = (message: string) => `Validation failed: ${message}`
 const refused = (message: string) => ({ messages: [invalid(message)] })
@@ -86,8 +87,8 @@ function fileNameProblem(name: string): string | undefined {
 }
 
 /**
- * Returns why a text cannot be a clear marker; undefined if it can (service.md, Profile update request;
- * service.md, Errors; design.md §3, byte_size over the limit). The message follows the marker's name.
+ * Returns why a text cannot be a clear marker; undefined if it can (second-day.md §2, Clear marker). The message
+ * follows the marker's name.
  *
  * @example
  * ```ts
@@ -180,7 +181,10 @@ const members = z.object({
   }).transform((name) => name || undefined),
 })
 
-/** Body of the bulk import's first request (service.md, Bulk import upload request). */
+/**
+ * Body of the bulk import's first request (service.md, Bulk import upload request;
+ * design.md §3, byte_size over the limit).
+ */
 export const importRequest = members
   .superRefine(({ byte_size: bytes, content_type: type }, context) => {
     const limit = limits.uploadBytes[type]

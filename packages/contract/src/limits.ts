@@ -34,7 +34,7 @@ export const limits = {
   messagesPerAnswer: 100,
   /** Largest body of a registration of users or a deletion request, bytes. */
   userIdListBytes,
-  /** How long the pre-signed upload address is valid, ms. */
+  /** How long the pre-signed upload address is valid, ms (service.md, States and transitions). */
   uploadWindowMs: 5 * 60_000,
   /** How long a link to an error file is valid, days (design.md §3, Error file). */
   errorFileLinkDays: 7,

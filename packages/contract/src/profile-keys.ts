@@ -64,9 +64,9 @@ const entry = z.object({ key: nameOf(limits.keyLength), type: z.enum(valueTypes)
 const most = limits.keysPerRequest
 
 /**
- * Body of `POST /v1/profile_keys` (second-day.md §1): 1 to 500 keys with their types. A key may occur twice with the
- * same type. Its value has the types by key. A message names the key, or the index of an entry whose key cannot be
- * shown.
+ * Body of `POST /v1/profile_keys` (second-day.md §1, Profile keys): 1 to 500 keys with their types. A key may occur
+ * twice with the same type. Its value has the types by key. A message names the key, or the index of an entry whose key
+ * cannot be shown.
  */
 export const keyRegistration = z
   .object({

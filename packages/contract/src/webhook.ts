@@ -1,4 +1,4 @@
-/** The events that an app's webhook endpoints may choose (second-day.md, Section 5). */
+/** The events that an app's webhook endpoints may choose (second-day.md §5, Endpoints). */
 export const webhookEvents = [
   'import.completed',
   'import.failed',

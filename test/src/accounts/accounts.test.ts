@@ -56,6 +56,7 @@ test('under a stream of lookups, a replaced token is refused from the moment tha
   await Promise.all(clients)
 })
 
+// design.md §4, Isolation.
 test('neither the token nor anything that it could be computed from is stored', async () => {
   const { appId, apiToken } = await newApp()
   const row = await database.db

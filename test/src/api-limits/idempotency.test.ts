@@ -45,7 +45,7 @@ function sendOnly(url: string, headers: Record<string, string>) {
   return socket
 }
 
-// second-day.md §4.
+// second-day.md §4, Rate limit.
 test('repetitions at the same moment and afterwards cost one request of the limit, and have its headers', async () => {
   const { appId, headers } = await openApp()
   const answers = await Promise.all(Array.from({ length: 50 }, () => post(api.url, headers)))

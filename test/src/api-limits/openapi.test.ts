@@ -210,6 +210,7 @@ describe('answers are as documented', () => {
     if (operation.security.length > 0) for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
   })
 
+  // service.md, Authentication 1.
   test.each(byId(withToken))(
     '%s without a token, with a wrong one, and with one that was replaced',
     async (_, operation) => {

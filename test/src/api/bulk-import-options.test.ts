@@ -28,7 +28,7 @@ async function optionsOf({ headers }: { headers: Record<string, unknown> }) {
     .executeTakeFirst()
 }
 
-// second-day.md §1.
+// second-day.md §1, File name.
 test('they are kept with the import, and its view has the name of the file', async () => {
   const answer = await request({
     profile_types: { zip: 'string', __proto__x: 'int' },
@@ -54,6 +54,7 @@ test('without them, nothing is declared and the default of the app applies', asy
   expect(await optionsOf(await request({ new_keys: 'register' }))).toEqual({ ...none, new_keys: 'register' })
 })
 
+// second-day.md §1, Declared types.
 test('a declared type that is registered already is accepted; another type is refused, with a message for each', async () => {
   await register({ zip: 'int', born: 'datetime' })
   expect((await request({ profile_types: { zip: 'int', new: 'string' } })).status).toBe(200)

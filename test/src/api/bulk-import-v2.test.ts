@@ -25,7 +25,7 @@ async function statusOf(app: App, importId: unknown) {
   return importView.parse(answer.body)
 }
 
-// service.md, Endpoints 5; service.md, Errors; design.md §3, v2 types in the answer.
+// service.md, Endpoints 5; design.md §3, v2 types in the answer.
 describe('202', () => {
   const file = 'user_id,name,age,score,joined\nu1,Ann,34,57.1,2026-01-01\nu2,Bob,,,\n'
   const types = {
@@ -106,6 +106,7 @@ describe('202', () => {
   })
 })
 
+// service.md, Errors.
 describe('400 with code 2001: the file is refused, and leaves nothing', () => {
   test.each([
     ['no user_id column', 'id,name\n1,x\n', 'user_id column is required'],
@@ -160,6 +161,7 @@ function damaged(file: Buffer): Buffer {
   return file
 }
 
+// service.md, Errors.
 describe('other answers', () => {
   const file = 'user_id,name\nu,x\n'
 

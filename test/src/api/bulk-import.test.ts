@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// POST /v3/user_profiles/bulk_import, the first request (service.md, Bulk import v3; design.md §3). Uploads and results
+// POST /v3/user_profiles/bulk_import, the first request (service.md, Endpoints 3; design.md §3). Uploads and results
 // are tested with real processes in test/src/stack/end-to-end.test.ts.
 const path = '/v3/user_profiles/bulk_import'
 const md5 = (text: string) => createHash('md5').update(text).digest('base64')
@@ -16,9 +16,7 @@ beforeAll(async () => {
   return () => api.close()
 })
 
-// service.md, Bulk import upload request; service.md, Endpoints 3; service.md, Errors;
-// design.md §3, First request's success; design.md §3, byte_size over the limit.
-// service.md, Limits.
+// service.md, Endpoints 3; service.md, Limits; design.md §3, First request's success.
 test.each([
   ['text/csv', 2 ** 30],
   ['application/gzip', 100 * 2 ** 20],
@@ -56,6 +54,7 @@ test('a first request gives the import the next sequence number of its app', asy
   expect(rows).toEqual(ids.toReversed().map((id) => ({ import_id: id, state: 'awaiting_upload' })))
 })
 
+// service.md, Bulk import upload request; service.md, Errors; design.md §3, byte_size over the limit.
 test.for<[unknown, string]>([
   [{ ...declaration, checksum: 'abc' }, 'Validation failed: Checksum is invalid'],
   [{ ...declaration, checksum: '098f6bcd4621d373cade4e832627b4f6' }, 'Validation failed: Checksum is invalid'],

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// The header `Idempotency-Key` (second-day.md §4).
+// The header `Idempotency-Key` (second-day.md §4, Keys).
 const bulkImport = '/v3/user_profiles/bulk_import'
 const file = 'user_id,name\nalice,Alice\n'
 const declaration = { checksum: createHash('md5').update(file).digest('base64'), byte_size: String(file.length) }

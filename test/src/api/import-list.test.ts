@@ -66,7 +66,7 @@ async function allPages(query: string): Promise<string[]> {
   return found
 }
 
-// second-day.md §3.
+// second-day.md §3, List of imports.
 describe('the list of imports', () => {
   test('has the newest 20 of the token’s app, each as the status of the import shows it', async () => {
     const answer = await get()
@@ -146,6 +146,7 @@ describe('the list of imports', () => {
   })
 })
 
+// second-day.md §3, User.
 describe('one user', () => {
   const user = (id: string) => send(api, app, `/v1/users/${id}`, undefined, { method: 'GET' })
 

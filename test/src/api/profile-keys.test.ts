@@ -19,7 +19,7 @@ const list = (app: App) => send(api, app, path, undefined, { method: 'GET' })
 
 const view = (key: string, type: string) => ({ key, type, registered_at: expect.stringMatching(/^\d{4}-.*Z$/) })
 
-// second-day.md §1.
+// second-day.md §1, Profile keys.
 describe('200', () => {
   test('keys are registered with their types, in this app alone, and listed by the bytes of their names', async () => {
     const [app, other] = [await openApp(api), await openApp(api)]

@@ -21,7 +21,6 @@ interface Entry {
 const update = (app: App, ...entries: Entry[]) => send(api, app, path, { user_id: 'u1', user_profiles: entries })
 const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
 
-// service.md, Errors; design.md §3, Malformed JSON.
 describe('202', () => {
   // service.md, Endpoints 2.
   test('the answer echoes user and entries in the order given; answer and profile hold datetimes in UTC', async () => {
@@ -123,6 +122,7 @@ describe('202', () => {
   })
 })
 
+// service.md, Endpoints 2; service.md, Errors; design.md §3, Malformed JSON.
 describe('400, nothing is applied', () => {
   const good = { key: 'fresh', type: 'int', value: 1 }
 
@@ -137,6 +137,7 @@ describe('400, nothing is applied', () => {
     expect(await everything(api)).toEqual(before)
   }
 
+  // service.md, Profile update request.
   describe('1001, the form of the payload', () => {
     test.each([
       ['no JSON', '{"user_id":', 'The request body is not valid JSON.'],

@@ -23,7 +23,7 @@ async function appWith(userId: string, values: Record<string, string>): Promise<
   return app
 }
 
-// second-day.md §2.
+// second-day.md §2, Removing a value.
 test('204 removes the value of this user alone; the key stays registered', async () => {
   const app = await appWith('u1', { a: '1', b: '2' })
   expect(await remove(app, 'u1', 'a')).toMatchObject({ status: 204, body: '' })

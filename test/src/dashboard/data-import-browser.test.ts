@@ -21,7 +21,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await dashboard.close()
   })
 
-  // second-day.md §1.
+  // second-day.md §1, Preview.
   test('a dropped file is previewed before it is sent: first rows, column types, and what is registered', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)

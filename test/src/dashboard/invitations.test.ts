@@ -199,6 +199,7 @@ test('withdrawing an invitation does not affect the person’s sign-ins for othe
   expect((await other.owner.get(other.settings)).status).toBe(200)
 })
 
+// design.md §3, E-mail addresses.
 test('an address that an operator adds on the command line counts as confirmed, and its invitation ends', async () => {
   const shop = await openShop('owner.i@example.com')
   await add(shop, 'guest.i@example.com')

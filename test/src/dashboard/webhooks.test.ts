@@ -16,7 +16,6 @@ afterAll(() => dashboard.close())
 
 const secretIn = (text: string) => /aria-label="Secret of the endpoint">(whsec_[\w+/]{32})</.exec(text)?.[1] ?? ''
 
-// second-day.md §5.
 test('a member adds an endpoint, sees its secret once, and replaces it', async () => {
   const { appId, page, member } = await openShop(dashboard, 'add@example.com')
   const receiver = await openReceiver()
@@ -38,6 +37,7 @@ test('a member adds an endpoint, sees its secret once, and replaces it', async (
   await receiver.close()
 })
 
+// second-day.md §5, Page.
 test('the page shows every delivery with its last answer, and sends it again', async () => {
   const { appId, page, member } = await openShop(dashboard, 'again@example.com')
   const receiver = await openReceiver()

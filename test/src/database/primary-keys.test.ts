@@ -22,7 +22,7 @@ const withoutApp = [
   'workers',
 ]
 
-// design.md §5.
+// design.md §5, Primary keys.
 test('the primary key of every table with data of an app begins with app_id, so that tables can be sharded by app', async () => {
   const database = await openTestDatabase()
   const { rows } = await sql<{ name: string; first: string | null }>`

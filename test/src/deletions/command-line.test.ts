@@ -26,7 +26,7 @@ async function sluice(...args: string[]) {
 const listed = async () => (await sluice('deletions', '--app', String(appId))).json[0]
 const ask = (users: string[]) => request(fixture, appId, users, new Date().toISOString())
 
-// design.md §2.
+// design.md §2, Deletions.
 test('an operator can rehearse a request to its end: listed, started, completed, mailed', async () => {
   const show = (user: string) => sluice('user', 'show', '--app', String(appId), user)
   await ask(['alice', 'nobody'])

@@ -104,7 +104,7 @@ describe('a refused request changes nothing', () => {
   })
 
   // service.md, States and transitions.
-  test('404 for another method', async () => {
+  test('a deletion cannot be cancelled: another method is 404', async () => {
     const app = await openApp(api)
     expect((await send(api, app, path, undefined, { method: 'GET' })).status).toBe(404)
   })

@@ -22,7 +22,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-// design.md §2.
+// design.md §3, Deletion dates.
 describe('the life of a deletion', () => {
   test('a request is accepted, started and completed at its exact instants; until then the user stays and can be updated', async () => {
     const appId = await openApp(fixture, ['alice', 'bob'])
@@ -97,6 +97,7 @@ describe('the life of a deletion', () => {
     expect(await mailEvents(fixture, other)).toEqual([])
   })
 
+  // service.md, States and transitions.
   test('one run catches up on months of down time, with one mail for each date', async () => {
     const appId = await openApp(fixture, ['a', 'b', 'c'])
     await request(fixture, appId, ['a'], accepted)

@@ -13,7 +13,7 @@ import {
 import { importFile, openApp } from '../imports/import-fixture.ts'
 import { exportApp, request, runNext, show, storedFile } from './export-fixture.ts'
 
-// Exports of all profiles (second-day.md §3).
+// Exports of all profiles (second-day.md §3, Exports).
 const users = ['alice', 'bob', 'zoë', 'a,b', ' "x" ']
 const file = [
   'user_id,name,age,score,born',
@@ -39,6 +39,7 @@ const linkOf = async (exportId: string) => (await show(fixture, appId, exportId)
 const follow = (url: string) =>
   followExportLink(fixture.database.db, fixture.storage, url.replace('http://api.test/export_files/', ''))
 
+// second-day.md §3, Export file.
 describe('the file of an export', () => {
   test('has every registered user by ID with all keys by name, in the forms that an import reads', async () => {
     expect((await exportApp(fixture, appId)).split('\n')).toEqual([

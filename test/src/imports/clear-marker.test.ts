@@ -22,7 +22,7 @@ const keysOf = async () => {
   return rows.map(({ key }) => key).sort()
 }
 
-// second-day.md §2.
+// second-day.md §2, Clear marker.
 test('it removes keys of every type and sets others in the same row; an empty cell still changes nothing', async () => {
   await apply('user_id,s,i,d,t,e\nu1,x,1,1.5,2026-01-01,kept\nu2,x,1,1.5,2026-01-01,kept\n')
   const { view } = await apply('user_id,s,i,d,t,e\nu1,#N/A,"#N/A",#N/A,#N/A,\nu2,new,#N/A,,,\n')
@@ -63,6 +63,7 @@ test('only an exact match counts, and without a marker the same text is a value'
   expect(await profilesOf(fixture, appId)).toMatchObject({ u1: { a: '#N/A' } })
 })
 
+// second-day.md §2, Identical rows.
 test('the same row with another marker is applied, and with the same marker it is skipped', async () => {
   const file = 'user_id,a,b\nu1,x,y\n'
   await apply(file)

@@ -33,7 +33,7 @@ function onRead(work: () => Promise<unknown>): Storage {
   }
 }
 
-// second-day.md §1.
+// second-day.md §1, Declared types.
 describe('declared types', () => {
   test('are registered instead of inferred ones, and values keep their spelling', async () => {
     const { view } = await app.importFile('user_id,zip,n\nu1,007,007\n', {
@@ -113,6 +113,7 @@ describe('declared types', () => {
   })
 })
 
+// second-day.md §1, New keys.
 describe('refused new keys', () => {
   test('a file with columns that are neither registered nor declared fails, in a dry run too', async () => {
     await register({ known: 'int' })
@@ -160,6 +161,7 @@ test('an app that refuses new keys refuses them in files from the bucket as well
   expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: a', file_name: 'a.csv' })
 })
 
+// second-day.md §1, Warnings.
 describe('warnings', () => {
   const zip = {
     key: 'zip',

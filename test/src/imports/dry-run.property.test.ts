@@ -15,8 +15,8 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run makes every check and the whole report, but applies nothing. `model.property.test.ts` compares its report
-// to the report of an import.
+// A dry run makes every check and the whole report, but applies nothing (design.md §3, Dry run, cancel).
+// `model.property.test.ts` compares its report to the report of an import.
 let fixture: ImportFixture
 let appId: number
 const noShutdown = new AbortController().signal
@@ -35,7 +35,6 @@ const mailOf = async (importId: string) =>
     .where('event', '=', `import:${importId}`)
     .executeTakeFirstOrThrow()
 
-// design.md §3, Dry run, cancel.
 test('its mail says that nothing was applied, and links the error file', async () => {
   const { view, errorFile } = await importFile(fixture, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
   expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,a\nuser_id is unregistered user,ghost,3\n')

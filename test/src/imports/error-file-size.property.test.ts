@@ -75,6 +75,7 @@ describe('the rows of an error file need room in proportion to the file', () => 
   })
 })
 
+// service.md, Error CSV file; design.md §3, Error file's size.
 describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT', () => {
   const users = Array.from({ length: 90 }, (_, index) => `u${index}`)
   /**

@@ -3,7 +3,7 @@ import { runImport } from '@sluice/imports'
 import { expect, test } from 'vitest'
 import { claim, openApp, openImportFixture, profilesOf, queueFile, resultOf } from './import-fixture.ts'
 
-// Compressed files: members, damage, and the size of what they unpack to (design.md §3, Gzip and Sizes).
+// Compressed files: members, damage, and the size of what they unpack to (design.md §3, Gzip; design.md §3, Sizes).
 const users = 100
 
 /** Imports a compressed file in batches of ten rows. Returns what the app has afterwards. */

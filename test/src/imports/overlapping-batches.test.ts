@@ -137,7 +137,6 @@ async function progressOf(importId: string): Promise<number> {
   return view.rows_total
 }
 
-// design.md §4, Exactly once.
 test('the last of several rows of a user holds, even if they are in neighbouring batches', async () => {
   const values = Array.from({ length: 60 }, (_, index): [string, number] => [users[(index * 5) % 6] ?? '', index])
   const { view } = await importFile(fixture, appId, rowsOf(values))
@@ -194,6 +193,7 @@ test('a batch that waits for the preceding one locks none of its users: other wr
   expect(await profilesOf(fixture, appId)).toEqual(allApplied)
 })
 
+// design.md §4, Exactly once.
 test('if the first batch is lost with its connection, no following batch is committed', async () => {
   await other.query('begin')
   await lockUser('a2')

@@ -20,7 +20,7 @@ const changedBy = async (content: string, dryRun = false, clearMarker: string | 
   return [view.rows_applied, view.rows_changed]
 }
 
-// second-day.md §3.
+// second-day.md §3, Rows changed.
 test('the first import changes each row, the same file again none, and a file with other values those rows', async () => {
   expect(await changedBy(file((index) => index))).toEqual([200, 200])
   expect(await changedBy(file((index) => index))).toEqual([200, 0])

@@ -20,6 +20,7 @@ import { claimant, slowBatches, untilInTrigger, untilRows, untilState } from '..
 import { queueSuite } from '../queue/queue-suite.ts'
 import { startTransactionPooler, type TransactionPooler } from './transaction-pooler.ts'
 
+// second-day.md §7, Poolers.
 describe.skipIf(!(await hasProgram('pgbouncer')))('through PgBouncer with its default configuration', () => {
   let deployment: Deployment
   beforeAll(async () => {

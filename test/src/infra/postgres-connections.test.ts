@@ -26,7 +26,7 @@ const answers = (db: Database) =>
     () => false,
   )
 
-// second-day.md §7.
+// second-day.md §7, Postgres.
 test('a new connection reads the password from its file: it can change while the process runs', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-password-'))
   const file = join(folder, 'password')

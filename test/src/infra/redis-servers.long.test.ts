@@ -29,6 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
+// second-day.md §7, Redis.
 withRedis('Redis with TLS, a user that may only use its own keys, and a key prefix', () => {
   let server: Server
   let port: number

@@ -18,7 +18,7 @@ const fiveMinutes = 300_000
 const presign = (storage = open()) => storage.presignUpload('key', terms, fiveMinutes)
 const secondsOf = (url: string) => Number(new URL(url).searchParams.get('X-Amz-Expires'))
 
-// second-day.md §7.
+// second-day.md §7, Storage.
 describe('without keys in the settings', () => {
   beforeEach(() => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'test:test')

@@ -75,7 +75,7 @@ const schemes = [
   ['smtp', 'starttls'],
 ] as const
 
-// second-day.md §7.
+// second-day.md §7, Mail.
 describe('TLS with the mail server', () => {
   test.each(schemes)('%s: (%s) protects the login and the mail', async (scheme, tls) => {
     const server = await startServer({ tls })

@@ -35,7 +35,7 @@ afterAll(async () => await dashboard.close())
 
 const find = async (filter: ImportFilter, limit = 1000) => (await findImports(db, undefined, filter, { limit })).imports
 
-// second-day.md §6.
+// second-day.md §6, All imports.
 test('each filter, and all of them together, find exactly the imports that match, newest first', async () => {
   expect(await find({ appId: apps[1] })).toHaveLength(20)
   expect(await find({ state: 'failed' })).toHaveLength(40)

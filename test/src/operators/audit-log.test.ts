@@ -298,7 +298,7 @@ const silent = [
 
 const people = { operator: 'operator@example.com', guest: 'dora@example.com', member: 'anna@example.com' }
 
-// second-day.md §6.
+// second-day.md §6, Audit log.
 test('every route of the dashboard that may change something is in a list', () => {
   const routes = Object.entries(dashboard.auditedRoutes())
   const names = (isSilent: boolean) =>

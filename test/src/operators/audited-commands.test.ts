@@ -111,7 +111,7 @@ function namesOf(command: Program, path: readonly string[] = []): string[] {
   return own ? [path.join(' '), ...below] : below
 }
 
-// second-day.md §6.
+// second-day.md §6, Audit log.
 test('every command is in a list', async () => {
   const program = await openProgram(commandFiles.flatMap(({ words }) => Object.keys(words)))
   expect(namesOf(program).sort()).toEqual([...Object.keys(recorded), ...silent].sort())
@@ -161,6 +161,7 @@ test('a command that fails leaves an entry with its outcome', async () => {
   expect(entry).toMatchObject({ what: 'token.register', app_id: 999, outcome: 'failed' })
 })
 
+// second-day.md §6, Audit lines.
 test('sluice audit prints one document a line, of one app, since a time', async () => {
   const lines = async (...args: string[]) => {
     const { output } = await run('audit', ...args)

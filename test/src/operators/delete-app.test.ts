@@ -83,7 +83,7 @@ async function filesOf(app: number): Promise<string[]> {
   return keys
 }
 
-// second-day.md §6.
+// second-day.md §6, Deleting an app.
 test('every table with rows of apps is deleted from', async () => {
   expect(appTables.map(({ name }) => name).sort()).toEqual((await tablesOfApps()).sort())
 })
@@ -207,6 +207,7 @@ test('what a late request still writes is removed a day later', async () => {
   expect(await db.selectFrom('deleted_apps').selectAll().execute()).toEqual([])
 })
 
+// second-day.md §6, Apps.
 test('apps are listed, shown and renamed', async () => {
   const { database } = fixture
   const { appId: third } = await createApp(database.db, { name: 'Third', email: 'anna@example.com' })

@@ -42,7 +42,7 @@ const namesLeft = async () => {
   return rows.map((row) => row.file_name)
 }
 
-// second-day.md §6.
+// second-day.md §6, History.
 test('imports that ended long ago are removed, more than one batch of them, and no others', async () => {
   await addImports('old', 1_234, {})
   await addImports('recent', 3, { finished_at: daysAgo(days - 1) })

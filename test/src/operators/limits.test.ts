@@ -20,7 +20,7 @@ const stores: [string, string | undefined][] = [
   ...(redis === undefined ? [] : [['Redis', redis] as [string, string]]),
 ]
 
-// second-day.md §6.
+// second-day.md §6, Limits.
 describe.each(stores)('the rate of first requests, counted in %s', (_, redisUrl) => {
   let database: TestDatabase
   const closing: (() => Promise<unknown>)[] = []

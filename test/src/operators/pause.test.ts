@@ -49,7 +49,7 @@ const rowOf = (importId: string) =>
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
 
-// second-day.md §6.
+// second-day.md §6, Pauses.
 test('no import of a paused app is dispatched or claimed, and other apps go on', async () => {
   const paused = await queueFile(fixture, appId, file)
   const other = await queueFile(fixture, otherId, file)

@@ -48,7 +48,7 @@ async function cancelled(content = file, dryRun = false): Promise<string> {
   return importId
 }
 
-// second-day.md §6.
+// second-day.md §6, Retry.
 test('a cancelled import is retried as a new import of the same file, after all that wait', async () => {
   const importId = await cancelled()
   const waiting = await queueFile(fixture, appId, 'user_id,age\nalice,7\n')

@@ -121,6 +121,7 @@ describe('WAITING_IMPORTS_LIMIT', () => {
   })
 })
 
+// design.md §3, Waiting imports.
 test('RATE_LIMIT_BUCKET_IMPORT counts the uploads that an app begins, but not their parts', async () => {
   const settings = readSettings({ RATE_LIMIT_BUCKET_IMPORT: '3/1h', RATE_LIMIT_TIMEOUT: '1m' }, bucketLimitSettings)
   const { gateway, owner } = await open({}, (databaseUrl) =>

@@ -64,7 +64,7 @@ const ofTheTest = [
   /^select "mail_id" from "mails"/,
 ]
 
-// design.md §5.
+// design.md §5, Statements.
 test('every statement of a request and of an import names the app, so that tables can be spread by app', async () => {
   const deployment = await openSmallDeployment()
   onTestFinished(() => deployment.close())

@@ -53,7 +53,7 @@ async function expectRefusal({ status, text }: { status: number; text: string },
   expect(log.filter((line) => line.includes('sign-in at the provider failed')).at(-1)).toContain(reason)
 }
 
-// second-day.md §6.
+// second-day.md §6, OpenID Connect.
 test('a state of another browser is refused, so that nobody is lured into a foreign account', async () => {
   const address = await reachCallback(openPersonsBrowser(setUp), issuer)
   await browser.atDashboard.get('/sign-in/provider')

@@ -43,7 +43,6 @@ async function auditLog() {
   return await db.selectFrom('audit_log').select(['app_id', 'who_type', 'who', 'what', 'outcome']).execute()
 }
 
-// second-day.md §6.
 test('a member signs in with the account at the provider and sees the own apps only', async () => {
   const { appId } = await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
   const other = await openApp(setUp.dashboard, 'Other', 'ben@example.com')
@@ -69,6 +68,7 @@ test('the address and its verification come from one source: the ID token cannot
   expect(await setUp.dashboard.db.selectFrom('sessions').selectAll().execute()).toEqual([])
 })
 
+// second-day.md §6, Operator group.
 test('members of the operator group are operators only while the provider says so', async () => {
   const olga = { email: 'olga@example.com', email_verified: true, groups: ['staff', 'operations'] }
   const { browser, answer } = await enter('olga', { olga })
@@ -102,6 +102,7 @@ test('two tabs of a browser sign in at the same moment', async () => {
   for (const address of tabs) expect((await browser.atDashboard.get(address)).status).toBe(303)
 })
 
+// second-day.md §6, Verified addresses.
 describe('the provider identifies a person who may not sign in:', () => {
   test('the address is not verified', async () => {
     await openApp(setUp.dashboard, 'Shop', 'anna@example.com')

@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-// design.md §2.
+// design.md §2, Apps and tokens.
 test('app create prints the app’s ID and a token that the API accepts', async () => {
   const { code, json, stderr } = await stack.sluice('app', 'create', '--name', 'Shop', '--email', 'a@example.com')
   expect({ code, json, stderr }).toEqual({
@@ -54,6 +54,7 @@ test('member add adds a member at once, and reports if the member existed', asyn
   expect(await add('second@example.com', '999999')).toEqual(refusal('sluice: there is no app 999999\n'))
 })
 
+// design.md §2, Registering users.
 test('users register counts new and known IDs, from stdin and from a file', async () => {
   const { appId } = await openApp(stack, ['b'])
   const fromStdin = await stack.sluiceReading('a\r\r\nb\r\n\n\r\n ü \n\r', 'users', 'register', '--app', String(appId))
@@ -84,6 +85,7 @@ test.for([
   expect(await stack.sluiceReading(input, 'users', 'register', '--app', String(appId))).toEqual(refusal(message))
 })
 
+// design.md §2, User view.
 test('user show prints users with and without values', async () => {
   const show = (user: string) => stack.sluice('user', 'show', '--app', String(imported.appId), user)
   expect((await show('u1')).json).toEqual({
@@ -95,6 +97,7 @@ test('user show prints users with and without values', async () => {
   expect((await show('u2')).json).toEqual({ user_id: 'u2', profiles: {}, campaign_target: true, deletion: null })
 })
 
+// design.md §2, Import view; design.md §2, Key list; design.md §2, Connections.
 test('keys, imports and import show print the same data as the API', async () => {
   const { appId, completed, failed } = imported
   const keys = await stack.sluice('keys', '--app', String(appId))
@@ -111,6 +114,7 @@ test('keys, imports and import show print the same data as the API', async () =>
   expect((await stack.sluice('imports', '--app', String(empty.appId))).json).toEqual([])
 })
 
+// design.md §2, Upload.
 test('import uploads a file and prints the import ID, or with --wait the finished import', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const file = await write('plain.csv', 'user_id,age\nu1,1\n')
@@ -168,6 +172,7 @@ test('import --wait on a file that is refused shows the failed import and exits 
   expect(stderr).toContain('user_id column is required')
 })
 
+// design.md §2, Output.
 test.for<[string, (files: { csv: string; token: string }) => string[], string]>([
   ['app in token register', () => ['token', 'register', '--app', '999999'], 'there is no app 999999'],
   ['app in users register', () => ['users', 'register', '--app', '999999'], 'there is no app 999999'],

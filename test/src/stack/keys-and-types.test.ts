@@ -31,6 +31,7 @@ const valuesOf = async (appId: number, user: string) => {
   return (json as { profiles: Record<string, unknown> }).profiles
 }
 
+// second-day.md §1, Command line.
 test('keys add registers keys, all or none, and names each conflict', async () => {
   const app = String((await openApp(stack)).appId)
   const view = (key: string, type: string) => ({ key, type, registered_at: expect.any(String) })
@@ -81,7 +82,7 @@ test('import declares types, refuses new keys, and removes values; the view name
   expect(missing.stderr).toContain('declared columns are missing: zipp')
 })
 
-// second-day.md §1.
+// second-day.md §1, New keys.
 test('app set changes the default for every route, and a first request overrides it', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const set = await stack.sluice('app', 'set', '--app', String(appId), '--new-keys', 'refuse')

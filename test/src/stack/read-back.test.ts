@@ -27,7 +27,7 @@ async function importFile(text: string) {
   return (await stack.sluice('import', file, '--token', app.token, '--wait')).json as { import_id: string }
 }
 
-// second-day.md §3; second-day.md §4.
+// second-day.md §3, Command line; second-day.md §4, Command line.
 test('a client lists its imports, imports a file with a key of its own, exports, and the export changes nothing', async () => {
   const first = await importFile('user_id,name,age\nalice,Alice,34\n')
   const second = await importFile('user_id,name\nbob,"B, ob"\nnobody,x\n')

@@ -46,7 +46,7 @@ export interface CommandResult {
   stderr: string
 }
 
-/** A mail as the inbox returns it (design.md §2). */
+/** A mail as the inbox returns it (design.md §2, Inbox). */
 interface Mail {
   to: string[]
   subject: string

@@ -44,7 +44,7 @@ async function attempt(deliverer = fixture.deliverer) {
 const forbidden = '10.1.2.3'
 const refused = { outcome: 'postponed', error: expect.stringContaining('not public') }
 
-// second-day.md §5.
+// second-day.md §5, Addresses.
 describe('the host of an endpoint', () => {
   test('is looked up for each attempt: a name that leads to a private address at the second one is refused', async () => {
     names.names.set('hook.test', [['127.0.0.1'], [forbidden]])

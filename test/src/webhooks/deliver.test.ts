@@ -51,7 +51,7 @@ async function retryUntil(time: Date): Promise<void> {
 const lastError = async () => (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries[0]?.error
 const mails = () => fixture.db.selectFrom('mails').select(['recipient', 'subject', 'text']).execute()
 
-// second-day.md §5.
+// second-day.md §5, Tries.
 describe('a delivery', () => {
   test('is JSON with type, timestamp and data, and its signature is valid for the secret of the endpoint', async () => {
     const { secret } = await openEndpoint(fixture, receiver.url)
@@ -203,6 +203,7 @@ describe('pauses', () => {
 })
 
 describe('an endpoint', () => {
+  // second-day.md §5, Failing endpoints.
   test('is failing after three days without success, and each member gets one mail about it', async () => {
     await fixture.db.insertInto('members').values({ app_id: fixture.appId, email: 'bob@example.com' }).execute()
     await openEndpoint(fixture, `${receiver.url}?key=hidden`)

@@ -57,7 +57,7 @@ async function isSignedWith(secret: string, deliverer = fixture.deliverer): Prom
   }
 }
 
-// second-day.md §5.
+// second-day.md §5, Endpoints.
 describe('an endpoint', () => {
   test('has all events unless it chooses some', async () => {
     expect((await add(url)).events).toHaveLength(6)

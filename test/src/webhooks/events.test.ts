@@ -32,7 +32,7 @@ async function viewOf(importId: string) {
   return { link, rest }
 }
 
-// second-day.md §5.
+// second-day.md §5, Event bodies.
 describe('an import', () => {
   test('that completes has an event with its view, without the link to the error file', async () => {
     const { view } = await importFile(fixture, appId, 'user_id,name\nalice,Alice\nnobody,x\n')

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const openOtherApp = async () => (await createApp(fixture.db, { name: 'Other', email: 'bob@example.com' })).appId
 
-// second-day.md §5.
+// second-day.md §5, Outbox.
 describe('an event', () => {
   test('has one delivery for each endpoint that has chosen it, however often it is recorded', async () => {
     const [first, second] = [await openEndpoint(fixture, receiver.url), await openEndpoint(fixture, receiver.url)]

@@ -25,7 +25,6 @@ beforeEach(async () => {
   return () => receiver.close()
 })
 
-// second-day.md §5.
 test('a delivery whose worker is killed arrives from another worker, under the same webhook-id', async () => {
   const worker = await deployment.start('worker')
   await addEndpoint(deployment.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {
@@ -50,6 +49,7 @@ test('a delivery whose worker is killed arrives from another worker, under the s
   })
 }, 120_000)
 
+// second-day.md §5, Command line.
 test('the commands add an endpoint, test it, replace its secret and remove it', async () => {
   const webhook = (name: string, ...args: string[]) =>
     sluice({ url: deployment.databaseUrl }, ['webhook', name, '--app', String(appId), ...args], localEnvironment)

@@ -26,8 +26,8 @@ const columnTypes = z
   .meta({ id: 'ColumnTypes' })
 
 /**
- * The deprecated bulk import v2, which receives the file as the body of the request (service.md, Endpoints, 5;
- * service.md, Endpoints 5; design.md §3, Sizes).
+ * The deprecated bulk import v2, which receives the file as the body of the request (service.md, Endpoints 5;
+ * design.md §3, Sizes).
  */
 export const bulkImportV2 = endpoint({
   id: 'bulkImportV2',

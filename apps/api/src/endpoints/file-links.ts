@@ -69,7 +69,7 @@ export const errorFile = fileLink({
   follow: ({ db, storage }, token) => followErrorLink(db, storage, token),
 })
 
-/** The link in the view of an export (second-day.md §3). */
+/** The link in the view of an export (second-day.md §3, Exports). */
 export const exportFile = fileLink({
   id: 'getExportFile',
   route: 'GET /export_files/{token}',

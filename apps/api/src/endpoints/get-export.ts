@@ -15,7 +15,7 @@ export const exampleExport: ExportView = {
   finished_at: '2026-03-01T09:00:02.310Z',
 }
 
-/** Shows the state of an export (second-day.md §3). */
+/** Shows the state of an export (second-day.md §3, Exports). */
 export const getExport = endpoint({
   id: 'getExport',
   route: 'GET /v1/exports/{export_id}',

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
 
-/** Reads one user back (second-day.md §3). */
+/** Reads one user back (second-day.md §3, User). */
 export const getUser = endpoint({
   id: 'getUser',
   route: 'GET /v1/users/{user_id}',

@@ -18,6 +18,7 @@ import { updateProfile } from './update-profile.ts'
 
 /**
  * Every endpoint of the API, in the order of the OpenAPI document (service.md, Versioning; design.md §3, Wrong method).
+ * None cancels a deletion (service.md, States and transitions).
  */
 export const endpoints: readonly Endpoint[] = [
   requestDeletion,

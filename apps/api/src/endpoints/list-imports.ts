@@ -5,7 +5,9 @@ import { exampleImport } from './get-import.ts'
 
 const path = '/v3/user_profiles/bulk_import'
 
-/** Lists an app's imports with filters and a cursor; a link leads to the next page (second-day.md §3). */
+/**
+ * Lists an app's imports with filters and a cursor; a link leads to the next page (second-day.md §3, List of imports).
+ */
 export const listImports = endpoint({
   id: 'listImports',
   route: `GET ${path}`,

@@ -10,7 +10,7 @@ export const exampleKeys = {
   ],
 }
 
-/** Lists the profile keys of an app (second-day.md §1). */
+/** Lists the profile keys of an app (second-day.md §1, Profile keys). */
 export const listProfileKeys = endpoint({
   id: 'listProfileKeys',
   route: 'GET /v1/profile_keys',

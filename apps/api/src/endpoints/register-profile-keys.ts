@@ -6,7 +6,7 @@ import { exampleKeys } from './list-profile-keys.ts'
 
 const zip = { key: 'zip', type: 'string' }
 
-/** Registers profile keys, all or none (second-day.md §1). */
+/** Registers profile keys, all or none (second-day.md §1, Profile keys). */
 export const registerProfileKeys = endpoint({
   id: 'registerProfileKeys',
   route: 'POST /v1/profile_keys',

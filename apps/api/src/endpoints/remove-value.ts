@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
 
-/** Removes one value of one user (second-day.md §2). */
+/** Removes one value of one user (second-day.md §2, Removing a value). */
 export const removeValue = endpoint({
   id: 'removeValue',
   route: 'DELETE /v1/users/{user_id}/profiles/{key}',

@@ -8,10 +8,7 @@ import { csvRules, importIdHeader } from './csv-rules.ts'
 const checksum = 'XrY7u+Ae7tCTyyK7j1rNww=='
 const valid = { checksum, byte_size: '12' }
 
-/**
- * The first request of bulk import v3 (service.md, Endpoints, 3; service.md, Endpoints 3;
- * design.md §3, First request's success).
- */
+/** The first request of bulk import v3 (service.md, Endpoints 3; design.md §3, First request's success). */
 export const requestBulkImport = endpoint({
   id: 'requestBulkImport',
   route: 'POST /v3/user_profiles/bulk_import',
@@ -91,6 +88,7 @@ export const requestBulkImport = endpoint({
         reply.header('X-Import-Id', importId)
         return descriptor
       } catch (error) {
+        // second-day.md §1, Declared types.
         if (error instanceof TypeConflict) return answer(reply, errors.badRequest(...refusedTypes(error.messages)))
         throw error
       }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { tokenLastFour } from '../authentication.ts'
 import { endpoint, wrong } from '../endpoint.ts'
 
+// design.md §3, Deletion: unknown user IDs.
 const userId = nameOf(limits.userIdLength)
 const mostIds = limits.userIdsPerRequest.toLocaleString('en')
 const userIdList = listOf(userId, 'user IDs', limits.userIdsPerRequest)
@@ -25,8 +26,8 @@ const oneOrMany = z
   })
 
 /**
- * Registers users for deletion (service.md, Endpoints, 1; service.md, Deletion request; service.md, Endpoints 1;
- * service.md, Errors). The endpoint records a request, and workers process it.
+ * Registers users for deletion (service.md, Endpoints 1; service.md, Deletion request; service.md, Errors). The
+ * endpoint records a request, and workers process it.
  */
 export const requestDeletion = endpoint({
   id: 'requestDeletion',

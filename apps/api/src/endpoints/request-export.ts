@@ -19,7 +19,7 @@ const keys = listOf(nameOf(limits.keyLength), 'profile keys', limits.exportKeys)
     uniqueItems: true,
   })
 
-/** Queues an export of all profiles (second-day.md §3). */
+/** Queues an export of all profiles (second-day.md §3, Exports). */
 export const requestExport = endpoint({
   id: 'requestExport',
   route: 'POST /v1/exports',

@@ -29,7 +29,10 @@ const refused = (name: string, given: unknown, kind: string) => {
   return { messages: [isEmpty ? `param is missing or the value is empty: ${name}` : `${name} must be ${kind}`] }
 }
 
-/** The form of the body (service.md, Profile update request; code 1001). `checkEntries` checks the entries (1003). */
+/**
+ * The form of the body (service.md, Profile update request; service.md, Errors: code 1001). `checkEntries` checks the
+ * entries (1003).
+ */
 const schema = z
   .object({
     user_id: member<string>(
@@ -51,10 +54,7 @@ const schema = z
   })
   .meta({ id: 'ProfileUpdateRequest', required: ['user_id', 'user_profiles'] })
 
-/**
- * Updates the profile of one user (service.md, Endpoints, 2; service.md, Endpoints 2). The update is committed before
- * the answer.
- */
+/** Updates the profile of one user (service.md, Endpoints 2). The update is committed before the answer. */
 export const updateProfile = endpoint({
   id: 'updateProfile',
   route: 'POST /v2/user_profiles',

@@ -8,7 +8,7 @@ import { Failure } from '../failure.ts'
 import { fields, print, table } from '../output.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
-/** Adds `sluice app list`, `sluice app show`, `sluice app rename` and `sluice app delete` (second-day.md §6). */
+/** Adds `sluice app list`, `sluice app show`, `sluice app rename` and `sluice app delete` (second-day.md §6, Apps). */
 export function addAppManagementCommands(app: Command): void {
   const list = app
     .command('list')

@@ -7,7 +7,7 @@ import { addAppManagementCommands } from './app-management.ts'
 import { addAppSetCommand } from './app-settings.ts'
 import { addAppPauseCommands } from './pause.ts'
 
-/** Adds the commands of `sluice app` (design.md §2). */
+/** Adds the commands of `sluice app` (design.md §2, Apps and tokens). */
 export function addAppCommand(program: Command): void {
   const app = program.command('app').description('manage apps')
   addAppSetCommand(app)

@@ -3,7 +3,7 @@ import { printable, printableJson } from '@sluice/local-stack/printable'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice audit` (second-day.md §6). */
+/** Adds `sluice audit` (second-day.md §6, Audit lines). */
 export function addAuditCommand(program: Command): void {
   const audit = program
     .command('audit')

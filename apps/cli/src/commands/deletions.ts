@@ -11,7 +11,7 @@ import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
 const listLimit = 1000
 
-/** Adds `sluice deletions` and `sluice deletions run` (design.md §2). */
+/** Adds `sluice deletions` and `sluice deletions run` (design.md §2, Deletions). */
 export function addDeletionCommands(program: Command): void {
   const list = program
     .command('deletions')

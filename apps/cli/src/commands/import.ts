@@ -17,7 +17,7 @@ import { keyAndType } from './keys.ts'
 
 /**
  * Adds `sluice import FILE`, `sluice imports`, `sluice import show`, `sluice import cancel` and `sluice import retry`
- * (second-day.md §1).
+ * (second-day.md §1, Command line).
  */
 export function addImportCommands(program: Command): void {
   const importCommand = program

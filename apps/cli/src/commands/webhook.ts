@@ -21,7 +21,7 @@ interface AppOption {
   app: number
 }
 
-/** Adds `sluice webhook add`, `list`, `remove`, `enable`, `test` and `rotate` (second-day.md §5). */
+/** Adds `sluice webhook add`, `list`, `remove`, `enable`, `test` and `rotate` (second-day.md §5, Command line). */
 export function addWebhookCommands(program: Command): void {
   const webhook = program.command('webhook').description('manage the webhook endpoints of an app')
   addAddCommand(webhook)

@@ -13,9 +13,9 @@ const shownColumns = 500
 const shownExamples = 2
 
 /**
- * Creates the choices for each column of a file (second-day.md §1): its key, whether it is imported, and how its values
- * are written. The list is open if a choice was made already, or if the page has a proposal. After each choice, the
- * list updates itself and calls `onChange`.
+ * Creates the choices for each column of a file (second-day.md §1, Preview): its key, whether it is imported, and how
+ * its values are written. The list is open if a choice was made already, or if the page has a proposal. After each
+ * choice, the list updates itself and calls `onChange`.
  */
 export function columnChoicesView({ columns, source }: ChosenFile, keys: Keys, onChange: () => void): HTMLElement {
   const known = new Set([userIdColumn, ...Object.keys(keys)])

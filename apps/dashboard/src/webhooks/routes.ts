@@ -34,7 +34,9 @@ const pageOf = (request: FastifyRequest) => `/apps/${visitedApp(request).appId}/
 
 const titles = { remove: 'Remove an endpoint', rotate: 'Replace a secret' } as const
 
-/** Adds the page of webhooks with endpoints and deliveries, and the routes that change them (second-day.md §5). */
+/**
+ * Adds the page of webhooks with endpoints and deliveries, and the routes that change them (second-day.md §5, Page).
+ */
 export const webhookRoutes: PageRoutes = (dashboard, context) => {
   const { db, webhookRule } = context
   const { encryptionKeys } = context.s3Gateway

@@ -10,8 +10,8 @@ export interface AppLimits {
 }
 
 /**
- * Sets limits of an app (second-day.md §6). They apply to the next request in every process. Returns whether they
- * differ from before. Throws `UnknownApp`.
+ * Sets limits of an app (second-day.md §6, Limits). They apply to the next request in every process. Returns whether
+ * they differ from before. Throws `UnknownApp`.
  */
 export async function setAppLimits(db: Database, appId: number, limits: AppLimits): Promise<boolean> {
   return await changeApp(db, appId, {

@@ -4,7 +4,7 @@ import { changeApp, UnknownApp } from './app.ts'
 
 /**
  * Returns what imports of an app do with columns that are neither registered nor declared, unless their request says
- * otherwise (second-day.md §1). Throws `UnknownApp`.
+ * otherwise (second-day.md §1, New keys). Throws `UnknownApp`.
  */
 export async function newKeysOf(db: Database, appId: number): Promise<NewKeys> {
   const app = await db.selectFrom('apps').select('new_keys').where('app_id', '=', appId).executeTakeFirst()

@@ -72,8 +72,8 @@ export async function recordEvent(db: Database, event: AuditEvent): Promise<void
 }
 
 /**
- * Runs an action with its entry in the audit log (second-day.md §6). The outcome is `failed` if the action throws.
- * Otherwise `describe` may derive the outcome, and what was not known before, from the result.
+ * Runs an action with its entry in the audit log (second-day.md §6, Audit log). The outcome is `failed` if the action
+ * throws. Otherwise `describe` may derive the outcome, and what was not known before, from the result.
  *
  * Returns the result of the action. Throws its error, or the error of the entry: without an entry nothing happens.
  */

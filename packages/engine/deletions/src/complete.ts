@@ -10,7 +10,7 @@ import { userData } from './user-data.ts'
 /** Maximum number of requests that one transaction closes. */
 const batchRequests = 1_000
 
-/** Returns the completions that are due at `now`, earliest first (design.md §3, Deletion mail). */
+/** Returns the completions that are due at `now`, earliest first. */
 export async function dueCompletions(db: Database, now: Date): Promise<DueCompletion[]> {
   const rows = await db
     .selectFrom('deletion_requests')
@@ -89,8 +89,8 @@ async function closeBatch(
 }
 
 /**
- * Records the mails and the webhook deliveries of a date if all its requests are closed, unless earlier dates already
- * deleted all its users. Returns the mails.
+ * Records the mails and the webhook deliveries of a date (design.md §3, Deletion mail) if all its requests are closed,
+ * unless earlier dates already deleted all its users. Returns the mails.
  */
 async function announceCompletion(
   tx: Database,
@@ -111,6 +111,7 @@ async function announceCompletion(
   const date = rows[0]
   if (date === undefined || date.is_open || date.settled === 0) return []
   const completedAt = (date.completed_at ?? completesAt).toISOString()
+  // second-day.md §5, Event bodies.
   await enqueueEvent(tx, appId, {
     type: 'deletion.completed',
     id: completesAt.toISOString(),

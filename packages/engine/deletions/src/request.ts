@@ -17,9 +17,8 @@ export interface DeletionRequest {
 const idsPerStatement = 1_000
 
 /**
- * Accepts a deletion request, which cannot be cancelled (service.md, States and transitions;
- * design.md §3, Deletion: unknown user IDs). Runs `alsoCommit` in its transaction. Returns the request's ID after the
- * commit.
+ * Accepts a deletion request (design.md §3, Deletion: unknown user IDs). Runs `alsoCommit` in its transaction. Returns
+ * the request's ID after the commit.
  */
 export async function requestDeletion(
   { db, settings }: { db: Database; settings: Settings<(typeof deletionRequestSettings)[number]> },

@@ -39,7 +39,10 @@ export async function listDeletions(db: Database, appId: number, limit: number):
   }))
 }
 
-/** The pending deletion of one user, as `sluice user show` prints it (design.md §2). Times are ISO 8601 in UTC. */
+/**
+ * The pending deletion of one user, as `sluice user show` prints it (design.md §2, User view). Times are ISO 8601 in
+ * UTC.
+ */
 export interface UserDeletionView {
   state: DeletionState
   accepted_at: string

@@ -2,8 +2,8 @@ import type { Database } from '@sluice/database'
 import { registeredKeys } from '@sluice/profiles'
 
 /**
- * Queues an export of an app's profiles (second-day.md §3). Accepts the keys to export in order; undefined for all
- * keys, sorted by name. Runs `alsoCommit` in the transaction that inserts the export.
+ * Queues an export of an app's profiles (second-day.md §3, Exports). Accepts the keys to export in order; undefined for
+ * all keys, sorted by name. Runs `alsoCommit` in the transaction that inserts the export.
  *
  * Returns the export's ID, or the keys that are not registered.
  */

@@ -171,8 +171,8 @@ async function isCompleted(db: Database, { appId, exportId, attempt }: ExportCla
 }
 
 /**
- * Records the webhook deliveries of a completed export. The data of the event are the view of the export without the
- * link to the file.
+ * Records the webhook deliveries of a completed export (second-day.md §5, Event bodies). The data of the event are the
+ * view of the export without the link to the file.
  */
 async function enqueueExportEvent(tx: Database, { appId, exportId }: ExportClaim): Promise<void> {
   const type = 'export.completed'

@@ -8,8 +8,8 @@ export interface ExportColumn {
 }
 
 /**
- * Returns the `copy` that writes the rows of an export as CSV (second-day.md §3): every registered user of the app, by
- * ID, with the values of these keys.
+ * Returns the `copy` that writes the rows of an export as CSV (second-day.md §3, Export file): every registered user of
+ * the app, by ID, with the values of these keys.
  *
  * `copy` accepts no parameters, so the keys are literals.
  */

@@ -2,9 +2,9 @@ import { removeInBatches, rowsAtATime, sql } from '@sluice/database'
 import type { ImportContext } from './context.ts'
 
 /**
- * Removes the imports that ended `days` ago, a few at a time (second-day.md §6). An import whose files are still
- * stored, or whose report is due, stays until the files are removed and the report is made. Safe to run in several
- * processes at once.
+ * Removes the imports that ended `days` ago, a few at a time (second-day.md §6, History). An import whose files are
+ * still stored, or whose report is due, stays until the files are removed and the report is made. Safe to run in
+ * several processes at once.
  *
  * Returns how many imports it removed. Ends early if the process shuts down.
  */

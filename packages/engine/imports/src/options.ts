@@ -12,7 +12,7 @@ export interface OptionsRow {
 /** The columns of an {@link OptionsRow}. */
 export const optionColumns = ['profile_types', 'new_keys', 'clear_marker'] as const
 
-/** Returns the options that an import's row has (second-day.md §1). */
+/** Returns the options that an import's row has (second-day.md §1, Declared types). */
 export function toOptions(row: OptionsRow): FileOptions {
   return { profileTypes: row.profile_types, newKeys: row.new_keys, clearMarker: row.clear_marker }
 }

@@ -9,7 +9,7 @@ const states = Object.keys(stateChanges) as ImportState[]
 const pairs = states.flatMap((before) => states.map((after) => [before, after] as const))
 const allowed = pairs.filter(([before, after]) => isAllowedChange(before, after))
 
-// design.md §5.
+// design.md §5, States.
 test('every state is reached from a first state', () => {
   const reached = new Set<ImportState>(['awaiting_upload', 'queued'])
   for (const state of reached) for (const [before, after] of allowed) if (before === state) reached.add(after)

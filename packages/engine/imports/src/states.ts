@@ -53,7 +53,7 @@ export type NextState<From extends ImportState> = keyof (typeof stateChanges)[Fr
 /** States of an import that waits or runs. An expired import has ended, although a late file still queues it. */
 export type UnfinishedState = (typeof unfinishedImportStates)[number]
 
-/** Returns whether an import in the state `before` may change to the state `after` (design.md §5). */
+/** Returns whether an import in the state `before` may change to the state `after` (design.md §5, States). */
 export function isAllowedChange(before: ImportState, after: ImportState): boolean {
   return after in stateChanges[before]
 }

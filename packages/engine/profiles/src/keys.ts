@@ -65,7 +65,8 @@ export async function keyRegistry(db: Database, appId: number, defaultLimit: num
 }
 
 /**
- * Registers keys, in the transaction that first uses them (design.md §3, Registering keys; second-day.md §1).
+ * Registers keys, in the transaction that first uses them (design.md §3, Registering keys;
+ * second-day.md §1, Profile keys).
  *
  * Accepts the wanted type of each key, and the limit of keys for an app without one of its own. Returns the type that
  * each key has now: the wanted type, or the type that another transaction registered meanwhile. A registered type never

@@ -1,7 +1,8 @@
 import { type Database, sql } from '@sluice/database'
 
 /**
- * Removes a key's value from the profile of one user (second-day.md §2). Changes nothing if the user has no such value.
+ * Removes a key's value from the profile of one user (second-day.md §2, Removing a value). Changes nothing if the user
+ * has no such value.
  *
  * Returns whether the user and the key are registered. Clears the row hash: the profile no longer holds the row of an
  * earlier import, so importing that row again sets the value again.

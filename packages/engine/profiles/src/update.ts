@@ -4,10 +4,7 @@ import { mergeIntoExisting } from './existing-profile.ts'
 import { registerInOrder, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
-/**
- * The user ID is not registered (service.md, Errors, code 1002; service.md, Profile entry;
- * service.md, Profile update request; design.md §3, Profile update).
- */
+/** The user ID is not registered (service.md, Profile update request; service.md, Errors: code 1002). */
 export class UnregisteredUser extends Error {
   override readonly name = 'UnregisteredUser'
 }
@@ -20,7 +17,10 @@ export interface ProfileUpdate {
   latest: ReadonlyMap<string, ProfileEntry>
 }
 
-/** Returns an update from checked entries; the last entry of each key counts. Throws {@link UnregisteredUser}. */
+/**
+ * Returns an update from checked entries; the last entry of each key counts (service.md, Profile entry). Throws
+ * {@link UnregisteredUser}.
+ */
 export function profileUpdate(appId: number, userId: string, entries: readonly ProfileEntry[]): ProfileUpdate {
   // Postgres would refuse such an ID, or find another user by it.
   if (userIdProblem(userId) !== undefined) throw new UnregisteredUser()
@@ -28,7 +28,8 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
 }
 
 /**
- * Updates one user's profile and registers its new keys, all or nothing. When it returns, the update is committed.
+ * Updates one user's profile and registers its new keys, all or nothing (design.md §3, Profile update). When it
+ * returns, the update is committed.
  *
  * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with
  * nothing written.

@@ -44,7 +44,7 @@ export class KeyClaimLost extends Error {
  */
 export const keyLeaseMs = 10_000
 
-/** Hours for which a key is kept (second-day.md §4). */
+/** Hours for which a key is kept (second-day.md §4, Keys). */
 export const keptHours = 24
 
 const leaseEnd = sql<Date>`now() + make_interval(secs => ${keyLeaseMs / 1000}::double precision)`

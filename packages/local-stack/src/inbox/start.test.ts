@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-// design.md §2.
+// design.md §2, Inbox.
 describe('mails', () => {
   test('are listed newest first, with UTF-8 intact', async () => {
     await send({ subject: 'Первый ✓', text: 'Grüße\n' })

@@ -27,7 +27,7 @@ export interface RunningInbox {
 /**
  * Starts an inbox that accepts every mail by SMTP and shows the mails on the web.
  *
- * `GET /api/mails` returns them as JSON, newest first (design.md §2). The newest 1,000 mails are kept, also over
+ * `GET /api/mails` returns them as JSON, newest first (design.md §2, Inbox). The newest 1,000 mails are kept, also over
  * restarts. Throws the system's error if a port cannot be bound.
  */
 export async function startInbox({ host, httpPort, smtpPort, folder }: InboxOptions): Promise<RunningInbox> {

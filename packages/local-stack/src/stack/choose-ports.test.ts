@@ -7,7 +7,7 @@ import { portSetting, workerCount } from './settings.ts'
 
 const host = '127.0.0.1'
 
-// design.md §2.
+// design.md §2, Ports.
 test('0 picks a different free port for each setting, and a given port stays', async () => {
   const given = await freePort(host)
   const settings = ['A', 'B', 'C'].map((setting) => ({ setting, host, port: 0 }))

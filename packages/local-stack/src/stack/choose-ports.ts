@@ -10,9 +10,9 @@ export interface WantedPort {
 }
 
 /**
- * Returns the port of each setting (design.md §2). Free ports are picked here and not by the parts, so that a restarted
- * part keeps its address. Throws an error that names the setting if its port is in use, or both settings if two have
- * the same port.
+ * Returns the port of each setting (design.md §2, Ports). Free ports are picked here and not by the parts, so that a
+ * restarted part keeps its address. Throws an error that names the setting if its port is in use, or both settings if
+ * two have the same port.
  */
 export async function choosePorts(wanted: readonly WantedPort[]): Promise<Map<string, number>> {
   const chosen = new Map<string, number>()

@@ -24,7 +24,10 @@ export interface EmbeddedPartsOptions {
   signal: AbortSignal
 }
 
-/** Returns the ports of the embedded parts. A part that the environment configures is not embedded (design.md §2). */
+/**
+ * Returns the ports of the embedded parts. A part that the environment configures is not embedded
+ * (design.md §2, Embedded parts; design.md §2, Ports).
+ */
 export function embeddedPorts(env: Environment): WantedPort[] {
   const wanted = (setting: string, fallback: number) => ({
     setting,

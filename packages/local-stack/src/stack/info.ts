@@ -4,7 +4,7 @@ import { isRunning } from '../process-state.ts'
 import { readIfExists } from '../whole-file.ts'
 import { isLocked } from './lock.ts'
 
-/** The content of `stack.json`, which describes a running stack (design.md §2). Addresses are URLs. */
+/** The content of `stack.json`, which describes a running stack (design.md §2, stack.json). Addresses are URLs. */
 export interface StackInfo {
   /** Empty if the stack has no app named `api`. */
   api: string

@@ -7,7 +7,7 @@ function controlledRun() {
   return { exited: ended.promise, end: () => ended.resolve('exit code 1'), stop: async () => ended.resolve('SIGTERM') }
 }
 
-// design.md §2.
+// design.md §2, Restarts.
 test('the wait doubles with each restart, up to the longest wait', async () => {
   const startedAt: number[] = []
   const log: string[] = []

@@ -37,7 +37,10 @@ export interface Backoff {
 
 const defaultBackoff: Backoff = { firstMs: 100, maxMs: 5000, settledMs: 30_000 }
 
-/** Starts a server or an app, and restarts it whenever it ends (design.md §2). Throws if the first start fails. */
+/**
+ * Starts a server or an app, and restarts it whenever it ends (design.md §2, Restarts). Throws if the first start
+ * fails.
+ */
 export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
   const backoff = options.backoff ?? defaultBackoff
   const stopping = new AbortController()

@@ -7,8 +7,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export const defaultHome = fileURLToPath(new URL('../../../../.sluice', import.meta.url))
 
 /**
- * Returns the number of worker processes of `npm start`: `WORKERS`, or 1 if it is unset. Throws if the value is
- * invalid.
+ * Returns the number of worker processes of `npm start`: `WORKERS`, or 1 if it is unset (design.md §2, Ports). Throws
+ * if the value is invalid.
  */
 export function workerCount(env: Environment): number {
   return wholeNumber(env, 'WORKERS', 1, 1, 100)

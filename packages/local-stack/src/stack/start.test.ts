@@ -18,7 +18,7 @@ beforeEach(async () => {
   return () => fixture.close()
 })
 
-// design.md §2.
+// design.md §2, Embedded parts.
 describe('a stack', () => {
   test('starts every part, passes their addresses to the apps, and leaves nothing running', async () => {
     let prepared: Environment = {}
@@ -60,6 +60,7 @@ describe('a stack', () => {
     expect(stack.info.settings).toEqual({ WEBHOOK_ALLOW_HTTP: 'true' })
   })
 
+  // design.md §2, stack.json.
   test('describes itself in stack.json, readable by its owner only, and removes the file at the end', async () => {
     const stack = await start({ env: outside, apps: [api, worker] })
     const path = join(home, 'stack.json')

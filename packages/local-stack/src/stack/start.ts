@@ -44,8 +44,8 @@ export class StackRunningError extends Error {
 }
 
 /**
- * Starts a stack on one machine (design.md §2). Starts the embedded parts that the environment does not configure, then
- * calls `prepare`, then starts the apps. Writes `stack.json` when all apps are ready.
+ * Starts a stack on one machine (design.md §2, npm start). Starts the embedded parts that the environment does not
+ * configure, then calls `prepare`, then starts the apps. Writes `stack.json` when all apps are ready.
  *
  * Throws {@link StackRunningError} if a stack runs on the folder already. Any other error names the setting or the part
  * that failed. After an error, nothing is left running.

@@ -9,7 +9,7 @@ export interface FailingWebhook {
   error: string
 }
 
-/** Returns the mail about an endpoint that is failing (second-day.md §5). */
+/** Returns the mail about an endpoint that is failing (second-day.md §5, Failing endpoints). */
 export function failingWebhookNotification({ appName, url, error }: FailingWebhook): Content {
   return renderContent('Webhook endpoint failing', [
     `An event of the app ${quoted(appName)} could not be delivered to a webhook endpoint for three days.`,
@@ -18,7 +18,7 @@ export function failingWebhookNotification({ appName, url, error }: FailingWebho
   ])
 }
 
-/** Returns the mail about an endpoint whose receiver said that it is gone (second-day.md §5). */
+/** Returns the mail about an endpoint whose receiver said that it is gone (second-day.md §5, Failing endpoints). */
 export function disabledWebhookNotification({ appName, url, error }: FailingWebhook): Content {
   return renderContent('Webhook endpoint disabled', [
     `The receiver of a webhook endpoint of the app ${quoted(appName)} has said that it wants nothing more.`,

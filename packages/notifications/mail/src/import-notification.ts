@@ -26,7 +26,10 @@ export interface EndedImport {
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
-/** Returns the import notification mail (design.md §3, Gzip). */
+/**
+ * Returns the mail that an import has ended (service.md, Events): the counts of its rows, the link to its error file if
+ * there is one, and what stays applied if it did not complete (design.md §3, Gzip).
+ */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
   const facts = {

@@ -30,8 +30,8 @@ export interface Transport {
 }
 
 /**
- * Opens the transport to the mail server (second-day.md §7). It connects on first use, and keeps connections for the
- * next mail. Throws `SettingsError` if the settings of the login contradict each other, and the system's error if
+ * Opens the transport to the mail server (second-day.md §7, Mail). It connects on first use, and keeps connections for
+ * the next mail. Throws `SettingsError` if the settings of the login contradict each other, and the system's error if
  * `SMTP_CA_FILE` cannot be read.
  */
 export function openTransport(settings: Settings<(typeof mailSettings)[number]>): Transport {

@@ -8,7 +8,7 @@ const networksOf = (text: string) =>
 
 const isAllowed = openAddressRule()
 
-// second-day.md §5.
+// second-day.md §5, Addresses.
 describe('webhooks reach no address that is not public', () => {
   test.each([
     ['this host', '0.0.0.0'],

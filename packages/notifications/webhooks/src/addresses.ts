@@ -42,8 +42,8 @@ const publicV6 = listOf([globalV6])
 const translated = listOf([translatedV4])
 
 /**
- * Opens the rule for the addresses that webhooks may reach (second-day.md §5): public addresses, and those in the given
- * networks. It refuses texts that are not IP addresses.
+ * Opens the rule for the addresses that webhooks may reach (second-day.md §5, Addresses): public addresses, and those
+ * in the given networks. It refuses texts that are not IP addresses.
  */
 export function openAddressRule(networks: readonly Network[] = []): AddressRule {
   const exceptions = new BlockList()

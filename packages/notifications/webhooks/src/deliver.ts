@@ -46,7 +46,7 @@ type Failure = { status: number | null; error: string; retryAfterSeconds?: numbe
 const longestError = 300
 
 /**
- * Opens the sending side of the outbox (second-day.md §5). Tests replace the lookup of names, the certificate
+ * Opens the sending side of the outbox (second-day.md §5, Tries). Tests replace the lookup of names, the certificate
  * authorities and the time limit.
  */
 export function openDeliverer(

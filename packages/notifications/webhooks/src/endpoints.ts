@@ -23,8 +23,8 @@ export class EndpointRefused extends Error {
 }
 
 /**
- * Adds an endpoint of an app (second-day.md §5). Without `events`, it chooses all events. The secret cannot be read
- * again later.
+ * Adds an endpoint of an app (second-day.md §5, Endpoints). Without `events`, it chooses all events. The secret cannot
+ * be read again later.
  *
  * Throws `UnknownApp` or {@link EndpointRefused}.
  */

@@ -27,7 +27,7 @@ export interface AppEvent {
   hasFileName?: boolean
 }
 
-/** For how long a delivery is tried (second-day.md §5). */
+/** For how long a delivery is tried (second-day.md §5, Tries). */
 export const retryDays = 3
 
 /** Whether an endpoint of the app has chosen the event. If none has, the caller need not read the data of the event. */
@@ -52,9 +52,9 @@ const initialState = sql`case when backlog.is_full then 'failed' else 'waiting' 
   case when backlog.is_full then ${`${limits.webhookWaiting} deliveries wait for this endpoint already`} end`
 
 /**
- * Records a delivery of an event for each endpoint of the app that has chosen it. `tx` is the transaction of the event,
- * so that both are committed together or not at all. If too many deliveries wait for an endpoint already, the delivery
- * is recorded as failed, and can be sent again by hand.
+ * Records a delivery of an event for each endpoint of the app that has chosen it (second-day.md §5, Outbox). `tx` is
+ * the transaction of the event, so that both are committed together or not at all. If too many deliveries wait for an
+ * endpoint already, the delivery is recorded as failed, and can be sent again by hand.
  */
 export async function enqueueEvent(tx: Database, appId: number, event: AppEvent): Promise<void> {
   const { type, id, timestamp, data, hasFileName = false } = event

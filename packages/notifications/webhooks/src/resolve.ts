@@ -53,9 +53,9 @@ class HostRefused extends Error {
 }
 
 /**
- * Returns the addresses of a host that a connection may use (second-day.md §5). Throws {@link HostRefused} if any
- * address is not allowed, since a name with a public and a private address would be an attack. For `localhost`, returns
- * only the allowed addresses.
+ * Returns the addresses of a host that a connection may use (second-day.md §5, Addresses). Throws {@link HostRefused}
+ * if any address is not allowed, since a name with a public and a private address would be an attack. For `localhost`,
+ * returns only the allowed addresses.
  */
 export async function resolveHost(
   host: string,

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const secretPrefix = 'whsec_'
 
-/** Bytes of a secret (second-day.md §5). */
+/** Bytes of a secret (second-day.md §5, Endpoints). */
 const secretBytes = 24
 
 /** Creates the secret of an endpoint in the form of Standard Webhooks: `whsec_` and base64. */
@@ -11,8 +11,9 @@ export function makeSigningSecret(): string {
 }
 
 /**
- * Returns the headers of Standard Webhooks for one attempt, with a signature by each secret. A signature covers the ID,
- * the time of the attempt (Unix, s) and the body, so that receivers can refuse old requests.
+ * Returns the headers of Standard Webhooks for one attempt (second-day.md §5, Signature), with a signature by each
+ * secret. A signature covers the ID, the time of the attempt (Unix, s) and the body, so that receivers can refuse old
+ * requests.
  */
 export function signedHeaders(
   secrets: readonly string[],

@@ -9,7 +9,7 @@ const networksOf = (text: string) =>
 const strict = { allowsHttp: false, isAllowed: openAddressRule() }
 const loose = { allowsHttp: true, isAllowed: openAddressRule(networksOf('127.0.0.0/8')) }
 
-// second-day.md §5.
+// second-day.md §5, URLs.
 test.each([
   ['https://example.com/hook?a=b', 'https://example.com/hook?a=b'],
   ['https://EXAMPLE.com:8443', 'https://example.com:8443/'],

@@ -9,8 +9,8 @@ export interface UrlRule {
 }
 
 /**
- * Checks the URL of an endpoint (second-day.md §5). A host name is resolved and checked only before each attempt. An IP
- * address in the URL is checked here as well.
+ * Checks the URL of an endpoint (second-day.md §5, URLs). A host name is resolved and checked only before each attempt.
+ * An IP address in the URL is checked here as well.
  *
  * Returns the URL in its normal form, or why it is refused.
  */

@@ -23,7 +23,7 @@ export interface MailLogin {
 
 /**
  * Returns how to log in at the mail server by OAuth 2.0, or undefined if the login is in `SMTP_URL` or not needed.
- * Throws {@link SettingsError} if the settings contradict each other or one is missing (second-day.md §7).
+ * Throws {@link SettingsError} if the settings contradict each other or one is missing (second-day.md §7, Mail).
  */
 export function mailLogin(settings: Settings<(typeof mailLoginSettings)[number]>): MailLogin | undefined {
   const { SMTP_OAUTH2_TOKEN_URL: tokenUrl, SMTP_OAUTH2_CLIENT_ID: clientId } = settings

@@ -5,7 +5,6 @@ import { readSettings } from './read.ts'
 const given = { OIDC_ISSUER: 'https://id.example.com/', OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: 'secret' }
 const read = (environment: Record<string, string>) => providerSettings(readSettings(environment, signInSettings))
 
-// second-day.md §6.
 test('without an issuer, people sign in by mail only', () => {
   expect(read({})).toBeUndefined()
 })
@@ -19,6 +18,7 @@ test('the issuer keeps its trailing slash, which is a part of its name', () => {
   })
 })
 
+// second-day.md §6, SIGN_IN_MAIL.
 test('a process does not start if nobody could sign in', () => {
   expect(() => read({ SIGN_IN_MAIL: 'off' })).toThrow('nobody could sign in')
   expect(read({ ...given, SIGN_IN_MAIL: 'off' })).toBeDefined()

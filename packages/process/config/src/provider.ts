@@ -20,8 +20,9 @@ export interface ProviderSettings {
 }
 
 /**
- * Returns the provider that people sign in with, or undefined if only mailed links sign in (second-day.md §6). Throws
- * {@link SettingsError} if a setting of the provider is missing, or if nobody could sign in.
+ * Returns the provider that people sign in with, or undefined if only mailed links sign in
+ * (second-day.md §6, SIGN_IN_MAIL). Throws {@link SettingsError} if a setting of the provider is missing, or if nobody
+ * could sign in.
  */
 export function providerSettings(settings: Settings<(typeof signInSettings)[number]>): ProviderSettings | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = settings

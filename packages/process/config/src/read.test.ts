@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readSettings } from './read.ts'
 
-// design.md §2.
+// design.md §2, Missing settings.
 describe('readSettings', () => {
   test('returns typed values: milliseconds, bytes, numbers, lists', () => {
     const read = readSettings(

@@ -9,7 +9,7 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads and checks settings (design.md §2). A process calls it once, at its start.
+ * Reads and checks settings (design.md §2, Missing settings). A process calls it once, at its start.
  *
  * Accepts an environment and the names of the settings that the process uses, and the list that has them if it is an
  * app's own. An empty variable counts as unset. A secret may also be in a file that `NAME_FILE` names.

@@ -16,7 +16,7 @@ function fileOf(text: string): string {
 
 const secrets = Object.keys(settings).filter(isSecret)
 
-// second-day.md §7.
+// second-day.md §7, Secrets from files.
 test('the secret settings are the settings that hold a password or a key', () => {
   expect(secrets).toEqual([
     'DATABASE_URL',

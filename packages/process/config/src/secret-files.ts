@@ -7,7 +7,7 @@ export type Text = { text: string | undefined } | { problem: string }
 
 /**
  * Reads a secret from its variable, or from the file that `NAME_FILE` names, without the line break at the end
- * (second-day.md §7). Both together are a problem, since nobody could tell which one applies.
+ * (second-day.md §7, Secrets from files). Both together are a problem, since nobody could tell which one applies.
  */
 export function secretText(environment: Environment, name: string): Text {
   const path = environment[`${name}_FILE`]

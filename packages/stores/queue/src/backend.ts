@@ -76,8 +76,8 @@ interface OpenWorker {
 const noPriority = 0
 
 /**
- * Returns how many jobs of a queue wait for a worker, also while the queue is paused (design.md §1): then
- * `getJobCounts` counts none of them on Postgres.
+ * Returns how many jobs of a queue wait for a worker, also while the queue is paused: then `getJobCounts` counts none
+ * of them on Postgres.
  */
 export async function countWaitingJobs(queue: Pick<OpenQueue, 'getCountsPerPriority'>): Promise<number> {
   return (await queue.getCountsPerPriority([noPriority]))[noPriority] ?? 0
@@ -91,7 +91,9 @@ const responseTimeoutMs = 20_000
 /** The hash tag keeps all keys of the queues in one slot of a Redis Cluster. */
 const hashTag = '{sluice}'
 
-/** Returns the backend of a store. Connections open when a queue or worker is created, and close with it. */
+/**
+ * Returns the backend of a store (design.md §1). Connections open when a queue or worker is created, and close with it.
+ */
 export function openBackend(store: SharedStore): Backend {
   return 'redisUrl' in store ? redisBackend(store) : postgresBackend(store.databaseUrl)
 }

@@ -30,9 +30,9 @@ export interface RedisOptions {
 }
 
 /**
- * Opens a connection to Redis (second-day.md §7): to one server, to the primary that Sentinels name, or to a cluster if
- * `redisUrl` has several addresses. The connection finds the cluster's other nodes through these addresses. User,
- * password and TLS of the first address apply to all nodes.
+ * Opens a connection to Redis (second-day.md §7, Redis): to one server, to the primary that Sentinels name, or to a
+ * cluster if `redisUrl` has several addresses. The connection finds the cluster's other nodes through these addresses.
+ * User, password and TLS of the first address apply to all nodes.
  */
 export function openRedis(address: RedisAddress, options: RedisOptions): Redis | Cluster {
   const [first = '', ...others] = address.redisUrl.split(',')

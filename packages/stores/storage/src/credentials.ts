@@ -10,9 +10,9 @@ class CredentialExpires extends Error {
 }
 
 /**
- * Returns the keys of the settings as an option of the SDK (second-day.md §7). If the settings have no keys, the option
- * is empty, and the SDK looks for credentials itself: variables, profiles, web identities (IRSA), containers and
- * instances. Throws if one key is missing.
+ * Returns the keys of the settings as an option of the SDK (second-day.md §7, Storage). If the settings have no keys,
+ * the option is empty, and the SDK looks for credentials itself: variables, profiles, web identities (IRSA), containers
+ * and instances. Throws if one key is missing.
  */
 export function configuredCredentials(settings: StorageSettings): {
   credentials?: { accessKeyId: string; secretAccessKey: string }

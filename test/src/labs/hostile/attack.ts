@@ -9,7 +9,7 @@ export type Figures = Record<string, number>
 export interface AttackContext {
   stack: RunningStack
   urls: StackUrls
-  /** Whether the attack runs as part of the sample in `npm test`, which must end within seconds. */
+  /** Whether the attack runs as part of the sample in `npm run test:long`, which must end within seconds. */
   isSample: boolean
   /** Aborts when the attack must end. */
   signal: AbortSignal
@@ -21,7 +21,7 @@ export interface AttackContext {
 export interface Attack {
   finding: number
   title: string
-  /** Whether the attack is part of the sample in `npm test`. */
+  /** Whether the attack is part of the sample in `npm run test:long`. */
   inSample?: boolean
   /** How long the attack may last in `npm run test:hostile`, ms. Defaults to 90 s. */
   longestMs?: number

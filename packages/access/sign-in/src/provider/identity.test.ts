@@ -4,7 +4,7 @@ import { joinClaims, lacksClaims, readIdentity } from './identity.ts'
 const issuer = 'https://id.example.com'
 const claims = { sub: 'a1', email: 'Anna@Example.com', email_verified: true, groups: ['staff'] }
 
-// second-day.md §6.
+// second-day.md §6, Operator group.
 test('the address is read in its normal form', () => {
   const identity = { issuer, subject: 'a1', email: 'anna@example.com', isInOperatorGroup: false }
   expect(readIdentity(claims, issuer, 'operations')).toEqual(identity)

@@ -14,7 +14,8 @@ export interface Identity {
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * The provider did not sign the person in, or its answer is not valid (second-day.md §6). The message holds no secret.
+ * The provider did not sign the person in, or its answer is not valid (second-day.md §6, OpenID Connect). The message
+ * holds no secret.
  */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused'
@@ -39,7 +40,10 @@ export function joinClaims(idToken: Claims, userInfo: Claims): Claims {
 /** The form of a subject (OpenID Connect Core, 2). Postgres cannot store every other text. */
 const subjectForm = /^[ -~]{1,255}$/
 
-/** Reads the identity from the claims. Some providers write `email_verified` as text. Throws {@link SignInRefused}. */
+/**
+ * Reads the identity from the claims (second-day.md §6, Operator group). Some providers write `email_verified` as text.
+ * Throws {@link SignInRefused}.
+ */
 export function readIdentity(claims: Claims, issuer: string, operatorGroup: string | undefined): Identity {
   const { sub, email, email_verified: verified, groups } = claims
   if (typeof sub !== 'string' || !subjectForm.test(sub)) throw new SignInRefused('the provider named no valid subject')

@@ -59,8 +59,8 @@ export class ProviderUnavailable extends Error {
 }
 
 /**
- * Opens a provider (second-day.md §6): code flow with PKCE, state and nonce. The first sign-in reads the provider's
- * description.
+ * Opens a provider (second-day.md §6, OpenID Connect): code flow with PKCE, state and nonce. The first sign-in reads
+ * the provider's description.
  */
 export function openProvider(options: ProviderOptions, signer: Signer, limits = defaultLimits): IdentityProvider {
   const { issuer, callbackUrl } = options

@@ -20,9 +20,9 @@ export type ProviderSignIn =
   | { outcome: 'not verified' | 'no access' | 'another account' | 'another address' }
 
 /**
- * Signs in a person whom the provider has identified (second-day.md §6). The first sign-in binds the address to the
- * account at the provider. `current` is the secret of the browser's session, which is confirmed if it belongs to the
- * same account.
+ * Signs in a person whom the provider has identified (second-day.md §6, Verified addresses). The first sign-in binds
+ * the address to the account at the provider. `current` is the secret of the browser's session, which is confirmed if
+ * it belongs to the same account.
  *
  * A refusal ends the sessions of the account.
  */

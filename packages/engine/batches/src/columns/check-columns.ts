@@ -3,9 +3,9 @@ import { columnError, FileError, listColumns } from '@sluice/csv'
 import type { Columns, FileOptions } from './columns.ts'
 
 /**
- * Checks the header of a file before its first row is applied (second-day.md §1). Throws `FileError` if a declared
- * column is missing, or a declared key is registered with another type. Also throws it if new keys are refused and the
- * file has any.
+ * Checks the header of a file before its first row is applied (second-day.md §1, Declared types;
+ * second-day.md §1, New keys). Throws `FileError` if a declared column is missing, or a declared key is registered with
+ * another type. Also throws it if new keys are refused and the file has any.
  */
 export function checkColumns(columns: Columns, { profileTypes, newKeys }: FileOptions): void {
   const { names, profiles } = columns

@@ -63,7 +63,7 @@ const rulesVersion = 2
 
 /**
  * The columns of a file, with their types (service.md, Bulk import CSV file; service.md, Error CSV file;
- * design.md §3, Width of a file; second-day.md §2).
+ * design.md §3, Width of a file; second-day.md §2, Clear marker).
  *
  * A header may have 50,000 columns, and a row one byte. So a value that depends on all columns is computed when it is
  * first needed, and again only after a type has changed. It is never computed for each row or batch.

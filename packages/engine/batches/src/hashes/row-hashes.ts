@@ -4,8 +4,8 @@ import type { Columns } from '../columns/columns.ts'
 import { hashRows, keyBytes } from './sip-hash.ts'
 
 /**
- * Hashes the rows of an app (second-day.md §2). A row that has the hash of the row that was last merged into a profile
- * need not be read: the profile holds its values.
+ * Hashes the rows of an app (second-day.md §2, Identical rows). A row that has the hash of the row that was last merged
+ * into a profile need not be read: the profile holds its values.
  *
  * The key of the hash depends on a secret of the app, so nobody can prepare two rows with one hash. By chance, a
  * changed row has the hash of the preceding one with a probability of 2^-128.

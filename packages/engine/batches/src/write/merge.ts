@@ -19,8 +19,8 @@ interface Merge {
 
 /**
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`
- * (design.md §4, Order; second-day.md §3). One statement inserts first profiles, and one updates existing profiles.
- * Both set and remove keys. A profile that already holds all of its new values is not written.
+ * (design.md §4, Order; second-day.md §3, Rows changed). One statement inserts first profiles, and one updates existing
+ * profiles. Both set and remove keys. A profile that already holds all of its new values is not written.
  *
  * If another transaction has inserted a user's first profile since the lookup, the statements fail with a conflict that
  * `retryConflicts` repeats. With `toleratesConflicts`, the insert takes 67 % longer instead.

@@ -10,9 +10,9 @@ import { appTables, deleteRows } from './tables.ts'
 export type DeletedRows = Record<string, number>
 
 /**
- * Begins the deletion of an app, which cannot be undone (second-day.md §6). From now on nobody can use the app: its
- * tokens, access keys and members are gone, its imports are cancelled, and neither mails nor webhooks are sent.
- * {@link deleteApp} removes the rest.
+ * Begins the deletion of an app, which cannot be undone (second-day.md §6, Deleting an app). From now on nobody can use
+ * the app: its tokens, access keys and members are gone, its imports are cancelled, and neither mails nor webhooks are
+ * sent. {@link deleteApp} removes the rest.
  *
  * Returns false if there is no such app. Succeeds if the deletion has begun already.
  */

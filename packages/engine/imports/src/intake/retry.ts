@@ -28,8 +28,8 @@ export class RetryRefused extends Error {
 }
 
 /**
- * Retries an import that failed or was cancelled (second-day.md §6): a new import of the same file and options, at the
- * end of the app's import order. Both imports share the file, which stays stored until the files of both may be
+ * Retries an import that failed or was cancelled (second-day.md §6, Retry): a new import of the same file and options,
+ * at the end of the app's import order. Both imports share the file, which stays stored until the files of both may be
  * removed.
  *
  * The new import takes over `data_order`. Rows of users who were deleted after the client sent the data are passed

@@ -9,7 +9,7 @@ export interface Pauses {
   ofAllApps: Date | null
 }
 
-/** Looks up whether an app, or all apps, are paused (second-day.md §6). */
+/** Looks up whether an app, or all apps, are paused (second-day.md §6, Pauses). */
 export async function findPauses(db: Database, appId: number): Promise<Pauses> {
   const { rows } = await sql<{ of_app: Date | null; of_all_apps: Date | null }>`
     select (select paused_at from apps where app_id = ${appId}) as of_app,

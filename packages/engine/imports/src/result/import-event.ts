@@ -8,9 +8,9 @@ import { selectImports, toView } from '../view/view.ts'
 type EndState = Extract<ImportState, 'completed' | 'failed' | 'cancelled' | 'expired'>
 
 /**
- * Records the webhook deliveries about the end of an import, in the transaction `tx` of its end (second-day.md §5). The
- * data are the import view without the link to the error file, and without the examples of warnings, which are values
- * of users.
+ * Records the webhook deliveries about the end of an import, in the transaction `tx` of its end
+ * (second-day.md §5, Event bodies). The data are the import view without the link to the error file, and without the
+ * examples of warnings, which are values of users.
  */
 export async function enqueueImportEvent(tx: Database, { appId, importId }: ImportId, state: EndState): Promise<void> {
   const type: WebhookEvent = `import.${state}`

@@ -12,8 +12,7 @@ import { type Outcome, type Run, rowCounts } from './run.ts'
 
 /**
  * An import was claimed although its tries since the last committed batch are used up (`IMPORT_ATTEMPTS`;
- * design.md §3, File-level errors; design.md §4, 8). This happens if the last try took its worker down, so that no
- * worker recorded the failure.
+ * design.md §4, 8). This happens if the last try took its worker down, so that no worker recorded the failure.
  */
 export class NoTryLeft extends Error {
   override readonly name = 'NoTryLeft'
@@ -24,8 +23,8 @@ export class NoTryLeft extends Error {
 }
 
 /**
- * Ends a run after an error. The import fails, or waits for another try. If this process shuts down, the import is only
- * interrupted. Throws {@link ClaimLost} if the claim is lost.
+ * Ends a run after an error. The import fails (design.md §3, File-level errors), or waits for another try. If this
+ * process shuts down, the import is only interrupted. Throws {@link ClaimLost} if the claim is lost.
  */
 export async function endAfterError(error: unknown, run: Run): Promise<Outcome> {
   // A lost claim may first appear as another error, such as a conflict with rows of the successor. The statements below

@@ -48,8 +48,8 @@ interface Place {
 }
 
 /**
- * Lists a page of imports of all apps (second-day.md §6): at most `limit`, after the position `after` of an earlier
- * page. The work depends on the page, not on the number of imports.
+ * Lists a page of imports of all apps (second-day.md §6, All imports): at most `limit`, after the position `after` of
+ * an earlier page. The work depends on the page, not on the number of imports.
  *
  * Accepts the URL that links to error files begin with. An invalid position, or a text that is too short, finds
  * nothing.

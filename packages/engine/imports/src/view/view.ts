@@ -4,8 +4,7 @@ import { errorFileUrl } from '../result/error-link.ts'
 import { unfinishedStates } from '../states.ts'
 
 /**
- * Looks up an import as the API and the command line show it (design.md §2; design.md §3, Import status;
- * second-day.md §3).
+ * Looks up an import as the API and the command line show it (design.md §2, Import view; design.md §3, Import status).
  *
  * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import
  * must belong to, if any. Returns undefined if there is no such import.
@@ -54,8 +53,9 @@ export async function showImports(
 const pageBytes = 2 ** 20
 
 /**
- * Returns a page of an app's imports, newest request first, and the cursor of the next page; null if there is none.
- * Imports that are added later do not move the following pages. A page has fewer imports if their views are large.
+ * Returns a page of an app's imports (second-day.md §3, List of imports), newest request first, and the cursor of the
+ * next page; null if there is none. Imports that are added later do not move the following pages. A page has fewer
+ * imports if their views are large.
  */
 export async function pageOfImports(
   db: Database,
@@ -149,6 +149,7 @@ export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSu
     import_id: row.import_id,
     state: row.state,
     source: row.source,
+    // second-day.md §1, File name.
     file_name: row.file_name,
     ...(row.dry_run && { dry_run: true }),
     ...(row.retry_of !== null && { retry_of: row.retry_of }),

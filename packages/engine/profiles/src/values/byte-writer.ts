@@ -47,7 +47,7 @@ export class ByteWriter {
     this.bytes = larger
   }
 
-  /** Writes one ASCII character. */
+  /** Writes one byte. */
   writeByte(byte: number): void {
     this.reserve(1)
     this.bytes[this.length++] = byte

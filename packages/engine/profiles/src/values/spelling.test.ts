@@ -12,7 +12,7 @@ function lossesOf(numbers: readonly string[], type: 'int' | 'decimal') {
   return losses.in(type)
 }
 
-// second-day.md §1.
+// second-day.md §1, Warnings.
 describe('numbers that lose their spelling', () => {
   test.each([
     ['a leading 0', ['007', '7', '010'], 'int', '2 of 3 values begin with 0, which int does not keep', ['007', '010']],

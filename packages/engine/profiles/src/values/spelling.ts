@@ -26,7 +26,7 @@ const losses: readonly Loss[] = [
   },
 ]
 
-/** Counts the numbers of a column that an int or a decimal would spell in another way (second-day.md §1). */
+/** Counts the numbers of a column that an int or a decimal would spell in another way (second-day.md §1, Warnings). */
 export class SpellingLosses {
   #values = 0
   readonly #found = losses.map(() => ({ values: 0, examples: [] as string[] }))

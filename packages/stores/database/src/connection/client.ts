@@ -118,7 +118,10 @@ export class Client extends pg.Client {
     return callback === undefined ? super.end() : void super.end(callback)
   }
 
-  /** Overrides a method of pg to add `TimeZone`, one of the few startup parameters that PgBouncer accepts. */
+  /**
+   * Overrides a method of pg to add `TimeZone`, one of the few startup parameters that PgBouncer accepts
+   * (second-day.md §7, Poolers).
+   */
   getStartupConf(): Record<string, string> {
     const base: Record<string, string> = Reflect.apply(Reflect.get(pg.Client.prototype, 'getStartupConf'), this, [])
     return { ...base, TimeZone: 'UTC' }

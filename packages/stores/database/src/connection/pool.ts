@@ -31,8 +31,8 @@ interface PoolOptions
 }
 
 /**
- * Opens a pool of connections to Postgres, lazily (second-day.md §7): if the database is unreachable, the first query
- * fails, not this call. Throws if the address is malformed.
+ * Opens a pool of connections to Postgres, lazily (second-day.md §7, Postgres): if the database is unreachable, the
+ * first query fails, not this call. Throws if the address is malformed.
  */
 export function openPool(databaseUrl: string, { settings = {}, onError = () => {}, ...options }: PoolOptions): Pool {
   const address = parseAddress(databaseUrl)

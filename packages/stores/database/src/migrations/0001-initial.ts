@@ -19,7 +19,7 @@ const modules = [
   'audit-log',
 ]
 
-/** Creates the whole schema (design.md §5). Each module's statements are in the SQL file of its name. */
+/** Creates the whole schema (design.md §5, Primary keys). Each module's statements are in the SQL file of its name. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const name of modules) {
     const statements = await readFile(new URL(`0001-initial/${name}.sql`, import.meta.url), 'utf8')
