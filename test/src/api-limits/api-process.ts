@@ -5,6 +5,8 @@ import { startApp } from '../faults/harness/app-process.ts'
 /** The API as a deployment runs it: in its own process. */
 export interface ApiProcess {
   url: string
+  /** Address of the metrics. */
+  metrics: string
   pid: number
   /** Returns the log that the process has written so far. */
   log(): string
@@ -22,6 +24,7 @@ export async function startApi(databaseUrl: string, env: Record<string, string> 
   const { pid, info, exited, kill } = await startApp({ app: 'api', env: { ...settings, ...env }, log: () => {}, output })
   return {
     url: String(info.url),
+    metrics: String(info.metrics),
     pid,
     log: () => written,
     async stop() {
