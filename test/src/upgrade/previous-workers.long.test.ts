@@ -8,12 +8,12 @@ import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { startMailServer } from '../environment/mail-server.ts'
 import { nodeEnvironment, runProgram } from '../environment/program.ts'
 import { openScratch } from '../environment/scratch.ts'
 import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
-import { startMailServer } from '../faults/harness/mail-server.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)

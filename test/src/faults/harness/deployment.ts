@@ -4,10 +4,10 @@ import { type Connection, connect, type Database, migrate } from '@sluice/databa
 import { memoryLimits, type S3Endpoint, startS3Endpoint } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
+import { type MailServer, startMailServer } from '../../environment/mail-server.ts'
 import { openScratch } from '../../environment/scratch.ts'
 import { type AppOptions, type AppProcess, type LogLine, startApp } from './app-process.ts'
 import { appSettings } from './app-settings.ts'
-import { type MailServer, startMailServer } from './mail-server.ts'
 import {
   type FaultyPostgres,
   type FaultyRedis,
