@@ -21,7 +21,12 @@ export async function startApi(databaseUrl: string, env: Record<string, string> 
   const output = (chunk: Buffer) => {
     written += chunk
   }
-  const { pid, info, exited, kill } = await startApp({ app: 'api', env: { ...settings, ...env }, log: () => {}, output })
+  const { pid, info, exited, kill } = await startApp({
+    app: 'api',
+    env: { ...settings, ...env },
+    log: () => {},
+    output,
+  })
   return {
     url: String(info.url),
     metrics: String(info.metrics),

@@ -41,7 +41,10 @@ export interface MailProtection {
 export async function startMailServer({
   pipelining = true,
   protection,
-}: { pipelining?: boolean; protection?: MailProtection } = {}): Promise<MailServer> {
+}: {
+  pipelining?: boolean
+  protection?: MailProtection
+} = {}): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const logins: SMTPServerAuthentication[] = []
   const unprotected = { authOptional: true, disabledCommands: ['AUTH', 'STARTTLS'] }
@@ -58,7 +61,8 @@ export async function startMailServer({
     async onData(stream, { envelope, user, secure }, answer) {
       const source = await text(stream).catch(() => '')
       const messageId = /^Message-ID: (.*)$/im.exec(source)?.[1]?.trim() ?? ''
-      for (const { address } of envelope.rcptTo) received.push({ to: address, messageId, login: user, isSecure: secure })
+      for (const { address } of envelope.rcptTo)
+        received.push({ to: address, messageId, login: user, isSecure: secure })
       if (server.insteadOfAnswer === undefined) answer(null)
       else server.insteadOfAnswer()
     },
