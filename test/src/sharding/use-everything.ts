@@ -7,7 +7,8 @@ import { generatedUsers } from '../faults/harness/generate.ts'
 import { bulkImport, declare } from '../stack/client.ts'
 
 /**
- * Sends every kind of request that the API knows. Returns those that may change something, such as `POST /v1/users`.
+ * Makes a request of every kind that the API knows. Returns the requests that may change something, such as
+ * `POST /v1/users`.
  */
 export async function useEverything(
   { api, db }: Pick<Deployment, 'api' | 'db'>,
