@@ -88,6 +88,7 @@ describe('optional members of the first request', () => {
       fc.property(members, (given) => {
         const parsed = requestWith(given)
         if ('messages' in parsed) {
+          expect(parsed.messages).not.toEqual([])
           for (const message of parsed.messages) {
             expect(message).toMatch(/^Validation failed: (profile_types|new_keys|clear_marker|file_name)\b/)
             expect(message.isWellFormed()).toBe(true)

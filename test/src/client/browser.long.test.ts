@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { expect, inject, test } from 'vitest'
 import { runProgram } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { openApp } from '../stack/client.ts'
 
@@ -18,8 +18,7 @@ test.skipIf(executablePath === undefined)(
     const stack = await openSharedStack()
     parts.defer(() => stack.close())
     const { token } = await openApp(stack, ['alice', 'bob'])
-    const built = await mkdtemp(join(tmpdir(), 'sluice-client-browser-'))
-    parts.defer(() => rm(built, { recursive: true, force: true }))
+    const { path: built } = parts.use(await openScratch('sluice-client-browser-'))
     const build = await runProgram(process.execPath, ['scripts/build-client.ts', built], { cwd: root })
     expect(build.code, build.output).toBe(0)
 

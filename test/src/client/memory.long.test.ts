@@ -1,10 +1,10 @@
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listenOn } from '../environment/free-port.ts'
 import { runProgram } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 
 const fileBytes = 2 ** 30
 
@@ -37,24 +37,20 @@ async function startDrain() {
 
 test('the memory of an upload does not grow with the file', async () => {
   await using server = await startDrain()
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-client-memory-'))
-  try {
-    const file = join(folder, 'big.csv')
-    await writeFile(file, '')
-    await truncate(file, fileBytes)
-    const program = `
-      import { openAsBlob } from 'node:fs'
-      import { Sluice } from '@sluice/client'
-      const [api, file] = process.argv.slice(1)
-      await new Sluice({ api, token: 't' }).upload(await openAsBlob(file))
-      console.log(process.resourceUsage().maxRSS / 1024)
-    `
-    const args = ['--input-type=module', '--eval', program, server.url, file]
-    const { code, output } = await runProgram(process.execPath, args, { cwd: join(import.meta.dirname, '../../..') })
-    expect(code, output).toBe(0)
-    expect(server.received()).toBe(fileBytes)
-    expect(Number(output)).toBeLessThan(peakLimit)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  await using scratch = await openScratch('sluice-client-memory-')
+  const file = join(scratch.path, 'big.csv')
+  await writeFile(file, '')
+  await truncate(file, fileBytes)
+  const program = `
+    import { openAsBlob } from 'node:fs'
+    import { Sluice } from '@sluice/client'
+    const [api, file] = process.argv.slice(1)
+    await new Sluice({ api, token: 't' }).upload(await openAsBlob(file))
+    console.log(process.resourceUsage().maxRSS / 1024)
+  `
+  const args = ['--input-type=module', '--eval', program, server.url, file]
+  const { code, output } = await runProgram(process.execPath, args, { cwd: join(import.meta.dirname, '../../..') })
+  expect(code, output).toBe(0)
+  expect(server.received()).toBe(fileBytes)
+  expect(Number(output)).toBeLessThan(peakLimit)
 })

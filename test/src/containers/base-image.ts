@@ -1,7 +1,7 @@
-import { chmod, copyFile, cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, copyFile, cp, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { runProgram } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { type Engine, repository } from './engine.ts'
 
 export type Origin = 'fetched' | 'made by debootstrap'
@@ -24,23 +24,20 @@ export async function provideBaseImage(engine: Engine): Promise<{ image: string;
 }
 
 async function makeSubstitute(engine: Engine, image: string, release: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-base-'))
-  try {
-    const root = join(folder, 'root')
-    console.log(`${image} cannot be fetched: debootstrap makes a substitute`)
-    await must('debootstrap', ['--variant=minbase', release, root])
-    await copyFile(process.execPath, join(root, 'usr/local/bin/node'))
-    await chmod(join(root, 'usr/local/bin/node'), 0o755)
-    await copyNpm(root)
-    await must('chroot', [root, 'groupadd', '--gid', '1000', 'node'])
-    await must('chroot', [root, 'useradd', '--uid', '1000', '--gid', 'node', '--create-home', 'node'])
-    const authorities = await copyAuthorities(root)
-    const lines = ['FROM scratch', 'COPY root /', 'LABEL substitute=debootstrap', ...authorities, 'CMD ["node"]']
-    await writeFile(join(folder, 'Dockerfile'), `${lines.join('\n')}\n`)
-    await engine.build(['--tag', image, folder])
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  await using scratch = await openScratch('sluice-base-')
+  const { path: folder } = scratch
+  const root = join(folder, 'root')
+  console.log(`${image} cannot be fetched: debootstrap makes a substitute`)
+  await must('debootstrap', ['--variant=minbase', release, root])
+  await copyFile(process.execPath, join(root, 'usr/local/bin/node'))
+  await chmod(join(root, 'usr/local/bin/node'), 0o755)
+  await copyNpm(root)
+  await must('chroot', [root, 'groupadd', '--gid', '1000', 'node'])
+  await must('chroot', [root, 'useradd', '--uid', '1000', '--gid', 'node', '--create-home', 'node'])
+  const authorities = await copyAuthorities(root)
+  const lines = ['FROM scratch', 'COPY root /', 'LABEL substitute=debootstrap', ...authorities, 'CMD ["node"]']
+  await writeFile(join(folder, 'Dockerfile'), `${lines.join('\n')}\n`)
+  await engine.build(['--tag', image, folder])
 }
 
 /** Copies this machine's npm, which the real image has at the same place. */

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parse } from 'yaml'
 import { z } from 'zod'
-import { repository } from './engine.ts'
+import { composeFile } from '../infra/compose-fixture.ts'
 
 const service = z.looseObject({
   image: z.string(),
@@ -25,10 +22,9 @@ export interface ComposeService {
   environment: Record<string, string>
 }
 
-/** Reads compose.yaml. Returns its services from our image, and the images of the other services. */
+/** Returns the services of compose.yaml from our image, and the images of the other services. */
 export function readComposeFile(): { ours: ComposeService[]; otherImages: string[] } {
-  const text = readFileSync(join(repository, 'infra', 'compose.yaml'), 'utf8')
-  const file = z.object({ services: z.record(z.string(), service) }).parse(parse(text, { merge: true }))
+  const file = z.object({ services: z.record(z.string(), service) }).parse(composeFile)
   const services = Object.entries(file.services)
   return {
     ours: services.filter(([, { image }]) => image === 'sluice').map(([name, each]) => composeService(name, each)),

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type RunningInbox, startInbox, startPostgres, startS3Endpoint } from '@sluice/local-stack'
 import pg from 'pg'
 import { endChild } from '../environment/program.ts'
 import { connectWhenReady } from '../environment/redis.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
 /** The servers that the containers reach by the names and ports of compose.yaml. */
@@ -30,8 +29,7 @@ interface Published {
 export async function startServers(host: string, published: Published): Promise<Servers> {
   const parts = new AsyncDisposableStack()
   try {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-containers-'))
-    parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+    const { path: folder } = parts.use(await openScratch('sluice-containers-'))
     await startDatabase(folder, host, published.databaseUrl, parts)
     await startRedisServer(folder, host, parts)
     const storage = await startS3Endpoint({

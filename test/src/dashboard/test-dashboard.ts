@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import { buildDashboard } from '@sluice/dashboard-app/src/dashboard.ts'
@@ -15,6 +12,7 @@ import { openAddressRule } from '@sluice/webhooks'
 import { pino } from 'pino'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { freePort } from '../environment/free-port.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
 /** The dashboard in this process, listening, with real Postgres, storage and a mail server. */
@@ -47,8 +45,8 @@ export async function openTestDashboard(
   more: (database: TestDatabase, url: string) => Promise<Partial<Context>> = async () => ({}),
   clients: ClientPolicy = clientPolicy,
 ): Promise<TestDashboard> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
-  const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+  const scratch = await openScratch('sluice-dashboard-')
+  const inbox = await startInbox({ folder: scratch.path, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
   // The dashboard must know its address before it listens.
   const port = await freePort()
   const database = await openTestDatabase()
@@ -83,7 +81,7 @@ export async function openTestDashboard(
       storage.close()
       await inbox.close()
       await database.close()
-      await rm(folder, { recursive: true, force: true })
+      await scratch[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beginUpload, importUnannouncedFiles, type MaintenanceContext, pathOf } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { userData } from '@sluice/deletions'
@@ -13,6 +10,7 @@ import { addEndpoint } from '@sluice/webhooks'
 import { pino } from 'pino'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { exportApp } from '../exports/export-fixture.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
@@ -34,10 +32,10 @@ interface SearchableFixture extends DeletionFixture {
 
 /** Opens a fixture with a log and with its own storage, whose folder can be searched. */
 async function openSearchableFixture(): Promise<SearchableFixture> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-erasure-'))
+  const scratch = await openScratch('sluice-erasure-')
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test-secret' }
   const buckets = ['test']
-  const at = { root: folder, host: '127.0.0.1', port: 0, region: 'us-east-1' }
+  const at = { root: scratch.path, host: '127.0.0.1', port: 0, region: 'us-east-1' }
   const endpoint = await startS3Endpoint({ ...at, credentials, buckets })
   const settings = {
     S3_ENDPOINT: endpoint.url,
@@ -53,7 +51,7 @@ async function openSearchableFixture(): Promise<SearchableFixture> {
   const context = { ...fixture.context, storage, log }
   return {
     ...fixture,
-    folder,
+    folder: scratch.path,
     log: lines,
     storage,
     context,
@@ -63,7 +61,7 @@ async function openSearchableFixture(): Promise<SearchableFixture> {
       await fixture.close()
       storage.close()
       await endpoint.close()
-      await rm(folder, { recursive: true })
+      await scratch[Symbol.asyncDispose]()
     },
   }
 }

@@ -6,10 +6,15 @@ export function seeded(seed: number): Random {
   let state = seed
   return (below) => {
     state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+    return scrambled(state) % below
   }
+}
+
+/** Returns a whole number from 0 to 2^32 − 1 that seems to have nothing to do with `state`, but depends on it alone. */
+export function scrambled(state: number): number {
+  let value = Math.imul(state ^ (state >>> 15), state | 1)
+  value ^= value + Math.imul(value ^ (value >>> 7), value | 61)
+  return (value ^ (value >>> 14)) >>> 0
 }
 
 /** Returns a random item. Throws if there is none. */

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSettings } from '@sluice/config'
 import { connect, migrate, sql } from '@sluice/database'
@@ -8,6 +7,7 @@ import { runImport } from '@sluice/imports'
 import { startPostgres } from '@sluice/local-stack'
 import { pino } from 'pino'
 import { beforeAll, expect, test } from 'vitest'
+import { openScratch } from '../environment/scratch.ts'
 import { openTestStorage } from '../environment/storage.ts'
 import {
   claim,
@@ -44,8 +44,7 @@ beforeAll(async () => {
 })
 
 async function openSmallDiskFixture({ path, fill }: SmallDisk, parts: AsyncDisposableStack): Promise<ImportFixture> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-wal-'))
-  parts.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = parts.use(await openScratch('sluice-wal-'))
   const options = { dataDirectory: join(path, 'postgres'), port: 0, settings: { fsync: 'off', autovacuum: 'off' } }
   await (await startPostgres(options)).stop()
   // The WAL stays on the large disk: Postgres crashes if it cannot write the WAL.

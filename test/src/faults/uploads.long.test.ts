@@ -43,6 +43,13 @@ async function expectNoViolations(): Promise<void> {
   expect((await compareWithModel(deployment, [app])).violations).toEqual([])
 }
 
+/** Waits for the ends of the imports, which must have run in this order, as the model does. */
+async function expectOrder(...importIds: string[]): Promise<void> {
+  await expectNoViolations()
+  const { order } = await observe(deployment.db, deployment.orderWaitMs)
+  expect(order.get(app.appId)).toEqual(importIds)
+}
+
 test('an upload that breaks off repeatedly leaves no trace, and succeeds when it is complete', async () => {
   const { file, requested } = await requestFile(1)
   const { url, headers } = requested
@@ -81,9 +88,10 @@ test('an upload that comes after its import has expired is applied after the imp
   const { file, requested } = await requestFile(1)
   await endWindow(requested.importId)
   await untilState(deployment, requested.importId, 'expired')
-  await upload(deployment, app, generateSoundFile(random, 2, 200))
+  const later = await upload(deployment, app, generateSoundFile(random, 2, 200))
+  await untilState(deployment, later, 'completed')
   await send(app, requested, file)
-  await expectNoViolations()
+  await expectOrder(later, requested.importId)
 })
 
 test('an upload that comes while a later import runs waits for the end of that import, even if workers are replaced', async () => {
@@ -96,9 +104,7 @@ test('an upload that comes while a later import runs waits for the end of that i
   for (const worker of deployment.workers()) worker.kill('SIGTERM')
   await claimant(deployment, later, 2)
   await slowBatches(deployment.db, 0)
-  await expectNoViolations()
-  const { order } = await observe(deployment.db, deployment.orderWaitMs)
-  expect(order.get(app.appId)).toEqual([later, requested.importId])
+  await expectOrder(later, requested.importId)
 })
 
 test('first requests that are never used expire without a mail, and delay other imports by no more than the wait', async () => {

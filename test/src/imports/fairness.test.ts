@@ -137,7 +137,7 @@ describe('a dry run beside an import of its app', () => {
     expect((await runImport(patient, claimed, noShutdown)).outcome).toBe('released')
   })
 
-  test('does not begin while another app waits', async () => {
+  test('does not begin while another app waits, so that its app never holds the last free slot', async () => {
     const dryRun = await queueFile(fixture, appId, small, 'text/csv', true)
     await claim(fixture, appId, await queueFile(fixture, appId, long))
     const other = await queueFile(fixture, otherId, long)

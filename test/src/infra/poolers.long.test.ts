@@ -18,6 +18,7 @@ import { type Deployment, startDeployment } from '../faults/harness/deployment.t
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { claimant, slowBatches, untilInTrigger, untilRows, untilState } from '../faults/harness/import-states.ts'
 import { queueSuite } from '../queue/queue-suite.ts'
+import { updateAge } from '../stack/client.ts'
 import { startTransactionPooler, type TransactionPooler } from './transaction-pooler.ts'
 
 // second-day.md §7, Poolers.
@@ -121,16 +122,10 @@ function importsAndUpdates(current: () => Deployment): void {
   test('profile updates are applied, many at once', async () => {
     const deployment = current()
     const app = await openClientApp(deployment)
-    const update = (user: string, age: number) =>
-      fetch(`${deployment.api}/v2/user_profiles`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'X-Service-Token': app.token },
-        body: JSON.stringify({ user_id: user, user_profiles: [{ key: 'age', type: 'int', value: age }] }),
-      })
-    const statuses = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => update(`user-${n % 50}`, n).then(({ status }) => status)),
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => updateAge(deployment.api, app.token, { user: `user-${n % 50}`, age: n })),
     )
-    expect(new Set(statuses)).toEqual(new Set([202]))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]))
     const { count } = await deployment.db
       .selectFrom('profiles')
       .select(({ fn }) => fn.countAll<number>().as('count'))

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, type Database, sql } from '@sluice/database'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { until } from '../environment/wait.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
@@ -28,13 +28,10 @@ const answers = (db: Database) =>
 
 // second-day.md §7, Postgres.
 test('a new connection reads the password from its file: it can change while the process runs', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-password-'))
-  const file = join(folder, 'password')
+  await using scratch = await openScratch('sluice-password-')
+  const file = join(scratch.path, 'password')
   const role = `role_${crypto.randomUUID().replaceAll('-', '')}`
   await sql.raw(`create role ${role} login password 'first'`).execute(database.db)
-  onTestFinished(async () => {
-    await rm(folder, { recursive: true })
-  })
   await writeFile(file, 'first\n')
   const url = new URL(database.url)
   url.username = role

@@ -1,11 +1,11 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Connection, connect, sql } from '@sluice/database'
 import { startPostgres } from '@sluice/local-stack'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
@@ -164,8 +164,8 @@ const ownFiles = new Set(['postmaster.pid', 'postmaster.opts'])
 
 /** Copies the directory of a running primary, and starts a standby on the copy. */
 async function startStandby(primaryUrl: string, dataDirectory: string): Promise<Standby> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-standby-'))
-  const copy = join(folder, basename(dataDirectory))
+  const scratch = await openScratch('sluice-standby-')
+  const copy = join(scratch.path, basename(dataDirectory))
   await copyRunning(primaryUrl, dataDirectory, copy)
   const { port, username, password } = new URL(primaryUrl)
   const replication = await startTcpProxy(() => Number(port))
@@ -189,7 +189,7 @@ async function startStandby(primaryUrl: string, dataDirectory: string): Promise<
       await connection.close()
       await server.stop()
       await replication.close()
-      await rm(folder, { recursive: true, force: true })
+      await scratch[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { z } from 'zod'
 import { hasProgram, runProgram } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 
 const infra = fileURLToPath(new URL('../../../infra/', import.meta.url))
 const hasPromtool = await hasProgram('promtool')
@@ -55,12 +55,11 @@ test.skipIf(!hasPromtool)('the configuration is valid, and the alert rules fire 
 })
 
 test.skipIf(!hasPromtool)('every panel of the dashboard has a valid query', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-rules-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await using scratch = await openScratch('sluice-rules-')
   const rules = dashboard.panels.flatMap(({ id, targets }) =>
     targets.map(({ refId, expr }) => ({ record: `panel:${id}:${refId}`, expr })),
   )
-  const file = join(folder, 'panels.yml')
+  const file = join(scratch.path, 'panels.yml')
   await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }))
   const { code, output } = await runProgram('promtool', ['check', 'rules', file])
   expect([code, output]).toEqual([0, expect.anything()])

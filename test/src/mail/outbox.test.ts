@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createApp, removeMember, sendMailsTo } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { dueMails, enqueueMails, type Mailer, mailBacklog, nextMails, openMailer } from '@sluice/mail'
 import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { openScratch } from '../environment/scratch.ts'
 
 // One app's mails neither delay another app's mails nor exceed the app's hourly limit.
 let db: Database
@@ -14,12 +12,12 @@ let inbox: Awaited<ReturnType<typeof startInbox>>
 beforeEach(async () => {
   const database = await openTestDatabase()
   db = database.db
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-outbox-'))
-  inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+  const scratch = await openScratch('sluice-outbox-')
+  inbox = await startInbox({ folder: scratch.path, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
   return async () => {
     await inbox.close()
     await database.close()
-    await rm(folder, { recursive: true, force: true })
+    await scratch[Symbol.asyncDispose]()
   }
 })
 

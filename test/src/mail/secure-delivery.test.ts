@@ -7,7 +7,7 @@ import { dueMails, enqueueMails, type Mailer, mailerSettings, openMailer } from 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeCertificate } from '../environment/certificate.ts'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
-import { type SecureMailServer, startSecureMailServer } from './secure-mail-server.ts'
+import { type MailProtection, type MailServer, startMailServer } from '../environment/mail-server.ts'
 import { clientSecret, startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
 
 // Mails wait, and are not lost, while TLS or the login at the mail server fails. No secret is sent in plain text, or
@@ -34,9 +34,9 @@ beforeEach(async () => {
 const password = 'p@ss word'
 
 /** Starts a mail server that is stopped at the end of the test. By default, it accepts logins with `password`. */
-async function startServer(options: Partial<Parameters<typeof startSecureMailServer>[0]>): Promise<SecureMailServer> {
-  const accepts: Parameters<typeof startSecureMailServer>[0]['accepts'] = (login) => login.password === password
-  const server = await startSecureMailServer({ tls: 'implicit', certificate, accepts, ...options })
+async function startServer(protection: Partial<MailProtection>): Promise<MailServer> {
+  const accepts: MailProtection['accepts'] = (login) => login.password === password
+  const server = await startMailServer({ protection: { tls: 'implicit', certificate, accepts, ...protection } })
   onTestFinished(() => server.close())
   return server
 }
@@ -82,7 +82,7 @@ describe('TLS with the mail server', () => {
     const url = `${scheme}://${login}@127.0.0.1:${server.port}`
     const mailer = mailerWith({ SMTP_URL: url, SMTP_CA_FILE: certificate.certificate })
     expect(await send(mailer)).toEqual({ outcome: 'sent' })
-    expect(server.received).toEqual([{ to: 'ann@example.com', login: 'PLAIN', isSecure: true }])
+    expect(server.received).toMatchObject([{ to: 'ann@example.com', login: 'PLAIN', isSecure: true }])
   })
 
   test.each(schemes)('%s: (%s) a mail waits while the certificate is of an unknown authority', async (scheme, tls) => {
@@ -178,7 +178,7 @@ describe('a login by OAuth 2.0', () => {
     server.disconnect()
     expect(await send(mailer)).toEqual({ outcome: 'sent' })
     expect(endpoint.requests()).toBe(2)
-    expect(server.received).toEqual([received, received, received])
+    expect(server.received).toMatchObject([received, received, received])
   })
 
   test('requests another access token before the last one expires', async () => {
@@ -196,7 +196,7 @@ describe('a login by OAuth 2.0', () => {
     await startEndpoint(3600)
     const { server, environment } = await startTokenServer()
     expect(await send(mailerWith(environment))).toEqual({ outcome: 'sent' })
-    expect(server.received).toEqual([received])
+    expect(server.received).toMatchObject([received])
   })
 
   test('reads its secrets from files', async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
   open.push(storage, inbox, gateway, { close: api.stop }, dashboard, {
     close: () => rm(folder, { recursive: true, force: true }),
   })
-  const operations = /"metrics":"([^"]+)\/metrics"/.exec(api.log())?.[1] ?? ''
+  const operations = new URL(api.metrics).origin
   const all = { api: api.url, dashboard: dashboard.url, gateway: gateway.url, storage: storage.url, inbox: inbox.url }
   for (const [name, url] of Object.entries({ ...all, operations })) urls.set(name as Name, url)
 })

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createAccessKey } from '@sluice/access-keys'
 import { readSettings } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../environment/free-port.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 import { mailsIn } from '../stack/running-stack.ts'
 
@@ -57,9 +55,9 @@ export async function startTracedApps(collectorUrl: string): Promise<TracedApps>
 
 /** Opens a mail server that keeps the texts of mails. */
 async function openInbox() {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-traces-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const inbox = await startInbox({ folder, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
+  const scratch = await openScratch('sluice-traces-')
+  onTestFinished(() => scratch[Symbol.asyncDispose]())
+  const inbox = await startInbox({ folder: scratch.path, host: '127.0.0.1', httpPort: 0, smtpPort: 0 })
   onTestFinished(() => inbox.close())
   return inbox
 }

@@ -1,6 +1,7 @@
 import { sql } from '@sluice/database'
 import { addEndpoint } from '@sluice/webhooks'
 import { expect, onTestFinished, test } from 'vitest'
+import { openTestApi } from '../api/test-api.ts'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
@@ -64,6 +65,17 @@ const ofTheTest = [
   /^select "mail_id" from "mails"/,
 ]
 
+/** Returns the routes of the API that may change something and of which no request was sent. */
+async function changingRoutesWithout(sent: readonly string[]): Promise<string[]> {
+  const { api, close } = await openTestApi()
+  onTestFinished(close)
+  const isSent = (route: string) => {
+    const pattern = new RegExp(`^${route.replaceAll(/:\w+/g, '[^/]+')}$`)
+    return sent.some((each) => pattern.test(each))
+  }
+  return Object.keys(api.auditedRoutes()).filter((route) => !isSent(route))
+}
+
 // design.md §5, Statements.
 test('every statement of a request and of an import names the app, so that tables can be spread by app', async () => {
   const deployment = await openSmallDeployment()
@@ -81,7 +93,8 @@ test('every statement of a request and of an import names the app, so that table
   }
   const { violations } = await compareWithModel(deployment, apps)
   expect(violations).toEqual([])
-  await Promise.all(apps.map((app) => useEverything(deployment, app)))
+  const [sent = []] = await Promise.all(apps.map((app) => useEverything(deployment, app)))
+  expect(await changingRoutesWithout(sent)).toEqual([])
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'app_id'
   `.execute(deployment.db)

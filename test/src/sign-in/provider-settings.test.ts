@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApp } from '@sluice/accounts'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { openVisitor } from '../dashboard/visitor.ts'
 import { openTestDatabase } from '../environment/database.ts'
 import { freePort } from '../environment/free-port.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { startApp } from '../faults/harness/app-process.ts'
 import { startProvider } from './identity-provider.ts'
 import { environmentOf, signInThere } from './provider-dashboard.ts'
 
 test('a dashboard process signs people in as its settings say, with the client secret in a file', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-provider-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  await using scratch = await openScratch('sluice-provider-')
   const database = await openTestDatabase()
   onTestFinished(() => database.close())
   const port = await freePort()
@@ -20,9 +19,9 @@ test('a dashboard process signs people in as its settings say, with the client s
   const provider = await startProvider(url)
   onTestFinished(() => provider.stop())
   const { OIDC_CLIENT_SECRET: secret = '', ...settings } = environmentOf(provider)
-  await writeFile(join(folder, 'secret'), `${secret}\n`)
+  await writeFile(join(scratch.path, 'secret'), `${secret}\n`)
   const env = {
-    ...{ ...settings, OIDC_CLIENT_SECRET_FILE: join(folder, 'secret'), SIGN_IN_MAIL: 'off' },
+    ...{ ...settings, OIDC_CLIENT_SECRET_FILE: join(scratch.path, 'secret'), SIGN_IN_MAIL: 'off' },
     ...{
       DASHBOARD_URL: url,
       DASHBOARD_PORT: String(port),

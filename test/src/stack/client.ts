@@ -74,6 +74,22 @@ export async function requestImport(
   return { importId: response.headers.get('x-import-id') ?? '', url: upload.url, headers: upload.headers }
 }
 
+/** Sets the attribute `age` of a user by a profile update. Returns the status and the text of the answer. */
+export async function updateAge(
+  api: string,
+  token: string,
+  { user, age }: { user: string; age: number },
+  signal: AbortSignal | null = null,
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${api}/v2/user_profiles`, {
+    signal,
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
+    body: JSON.stringify({ user_id: user, user_profiles: [{ key: 'age', type: 'int', value: age }] }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
 /** An answer of storage. */
 export interface StorageAnswer {
   status: number

@@ -1,10 +1,10 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { StackInfo } from '@sluice/local-stack'
 import { onTestFinished } from 'vitest'
 import { nodeEnvironment } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { openApp } from './client.ts'
 import type { StackAccess } from './running-stack.ts'
 
@@ -40,8 +40,9 @@ export interface Session {
  * Prepares an empty folder and an environment with `$APP`, `$TOKEN`, `npx sluice` and a `curl` that records statuses.
  */
 export async function openSession(stack: StackAccess): Promise<Session> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const scratch = await openScratch('sluice-readme-')
+  onTestFinished(() => scratch[Symbol.asyncDispose]())
+  const { path: folder } = scratch
   const [bin, answers] = [join(folder, 'bin'), join(folder, 'answers.log')]
   await mkdir(bin)
   const path = [dirname(process.execPath), process.env.PATH ?? ''].join(delimiter)

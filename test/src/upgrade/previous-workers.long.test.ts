@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { glob, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { glob, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -9,11 +8,12 @@ import { migrate } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { startMailServer } from '../environment/mail-server.ts'
 import { nodeEnvironment, runProgram } from '../environment/program.ts'
+import { openScratch } from '../environment/scratch.ts'
 import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
-import { startMailServer } from '../faults/harness/mail-server.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
@@ -126,17 +126,14 @@ interface PreviousRelease extends AsyncDisposable {
 async function openPreviousRelease(): Promise<PreviousRelease> {
   const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
   if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the preceding release.')
-  const root = await mkdtemp(join(tmpdir(), 'sluice-previous-'))
-  try {
-    const archive = join(root, 'release.tar')
-    await git('archive', '--format=tar', `--output=${archive}`, name)
-    await run('tar', ['-xf', archive, '-C', root])
-    await linkPackages(root)
-  } catch (error) {
-    await rm(root, { recursive: true, force: true })
-    throw error
-  }
-  return { name, root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
+  await using parts = new AsyncDisposableStack()
+  const { path: root } = parts.use(await openScratch('sluice-previous-'))
+  const archive = join(root, 'release.tar')
+  await git('archive', '--format=tar', `--output=${archive}`, name)
+  await run('tar', ['-xf', archive, '-C', root])
+  await linkPackages(root)
+  const kept = parts.move()
+  return { name, root, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
 /** Returns the newest tag of a release before this commit; undefined if there is none. */

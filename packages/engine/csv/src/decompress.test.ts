@@ -72,18 +72,6 @@ describe('decompress of a gzip file', () => {
     }
   })
 
-  test('refuses damage midway, after the preceding bytes', async () => {
-    const file = gzipSync(randomBytes(2 ** 20))
-    file.fill(0xaa, 500_000, 500_064)
-    let read = 0
-    const reading = async () => {
-      for await (const chunk of decompress(sourceOf(cut(file, [0.2, 0.4, 0.6])), { gzip: true, limitBytes }))
-        read += chunk.length
-    }
-    await expect(reading()).rejects.toThrow(new FileError('file maybe corrupt'))
-    expect(read).toBeGreaterThan(0)
-  })
-
   test('returns the same bytes before damage, however the file arrives and however slowly it is read', async () => {
     const file = gzipSync(Array.from({ length: 60_000 }, (_, row) => `user${row},${row}\n`).join(''))
     const before = async (shares: readonly number[], pause: () => Promise<unknown>) => {

@@ -14,11 +14,15 @@ test('no value can end the text or the quoted attribute that it is in', () => {
 })
 
 test.each([
-  ['text', html`${'<b>&"\''}`, '&lt;b&gt;&amp;&quot;&#39;'],
+  ['characters that mean something in HTML are escaped', html`${'<b>&"\''}`, '&lt;b&gt;&amp;&quot;&#39;'],
   ['HTML is not escaped again', html`${html`<b>${'<'}</b>`}`, '<b>&lt;</b>'],
   ['lists are joined', html`${[1, html`<i></i>`, ['<', null]]}`, '1<i></i>&lt;'],
   ['undefined, null, false and the empty string render as nothing', html`${undefined}${null}${false}${''}`, ''],
-  ['an address with a query', html`<a href="/?a=${'x&y'}&b=${1}">`, '<a href="/?a=x&amp;y&b=1">'],
+  [
+    'the & of a value in an address is escaped, but not that of the template',
+    html`<a href="/?a=${'x&y'}&b=${1}">`,
+    '<a href="/?a=x&amp;y&b=1">',
+  ],
   ['zero is shown', html`${0}`, '0'],
 ])('%s', (_, { text }, expected) => {
   expect(text).toBe(expected)

@@ -12,7 +12,7 @@ test.each([
   ['a laptop', 16, 200, '4096MB', '8192MB'],
   ['a large server', 256, 4000, '4096MB', '8192MB'],
   ['a disk that is nearly full', 16, 1, '4096MB', '256MB'],
-])('%s', (_, memory, freeDisk, sharedBuffers, maxWalSize) => {
+])('buffers and log of Postgres leave room for others on %s', (_, memory, freeDisk, sharedBuffers, maxWalSize) => {
   const settings = settingsFor({ memory: memory * gibibyte, freeDisk: freeDisk * gibibyte })
   expect(settings).toMatchObject({ shared_buffers: sharedBuffers, max_wal_size: maxWalSize })
 })

@@ -41,6 +41,8 @@ export interface AppOptions {
   /** Folder of another release's repository. Defaults to this repository. */
   root?: string
   log(line: LogLine): void
+  /** Receives all that the process writes, as it is. */
+  output?(chunk: Buffer): void
 }
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url))
@@ -56,6 +58,7 @@ export async function startApp({
   within = [],
   root = repository,
   log,
+  output,
 }: AppOptions): Promise<AppProcess> {
   const [execPath = process.execPath, ...execArgv] = [...within, process.execPath, ...nodeOptions]
   const child = fork(join(root, 'apps', app, 'src', 'main.ts'), [], {
@@ -67,6 +70,7 @@ export async function startApp({
   })
   killAtExit(child)
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  if (output !== undefined) for (const stream of [child.stdout, child.stderr]) stream?.on('data', output)
   let errorOutput = ''
   child.stderr?.on('data', (chunk) => {
     errorOutput = `${errorOutput}${chunk}`.slice(-4000)

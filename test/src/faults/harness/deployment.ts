@@ -1,14 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Connection, connect, type Database, migrate } from '@sluice/database'
 import { memoryLimits, type S3Endpoint, startS3Endpoint } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
+import { type MailServer, startMailServer } from '../../environment/mail-server.ts'
+import { openScratch } from '../../environment/scratch.ts'
 import { type AppOptions, type AppProcess, type LogLine, startApp } from './app-process.ts'
 import { appSettings } from './app-settings.ts'
-import { type MailServer, startMailServer } from './mail-server.ts'
 import {
   type FaultyPostgres,
   type FaultyRedis,
@@ -101,8 +100,7 @@ export async function startDeployment(options: DeploymentOptions = {}): Promise<
 }
 
 async function startParts(options: DeploymentOptions, parts: AsyncDisposableStack): Promise<Deployment> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-faults-'))
-  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const { path: folder } = parts.use(await openScratch('sluice-faults-'))
   const postgres = await startFaultyPostgres(folder, options.postgresSettings, options.setsClock)
   parts.defer(postgres.close)
   const redis = options.queue === 'redis' ? await startFaultyRedis(folder) : undefined

@@ -5,8 +5,16 @@ import { largestProfile, openClientApp } from './client.ts'
 import { compareWithModel } from './comparison.ts'
 import { type Deployment, startDeployment } from './deployment.ts'
 import { addCounts, additionalFaults, injectFaults, survivableFaults } from './faults.ts'
-import { type Growth, growthOf, growthProblems, measurable, type Sample, type Usage, usageOf } from './growth.ts'
 import { type OtherClients, openOtherClients } from './other-clients.ts'
+import {
+  type Growth,
+  growthOf,
+  growthProblems,
+  measurable,
+  type Sample,
+  type Usage,
+  usageOf,
+} from './process-growth.ts'
 import { keepUploading, shortWaits } from './random-run.ts'
 
 export interface LongRun {

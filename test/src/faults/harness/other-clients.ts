@@ -8,6 +8,7 @@ import { registerUsers } from '@sluice/profiles'
 import { send } from '@sluice/s3-endpoint/testing'
 import { addOperator } from '@sluice/sign-in'
 import { signIn } from '../../dashboard/visitor.ts'
+import { updateAge } from '../../stack/client.ts'
 import { appSettings } from './app-settings.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -46,7 +47,7 @@ export async function openOtherClients(
   const kinds: Record<string, { expected: number; ask(index: number): Promise<number> }> = {
     'profile updates': {
       expected: 202,
-      ask: (index) => updateProfile(api, apiToken, index),
+      ask: async (age) => (await updateAge(api, apiToken, { user: 'u1', age }, AbortSignal.timeout(5_000))).status,
     },
     'uploads to the S3 gateway': {
       expected: 200,
@@ -76,15 +77,4 @@ export async function openOtherClients(
       return answered
     },
   }
-}
-
-async function updateProfile(api: string, token: string, value: number): Promise<number> {
-  const response = await fetch(`${api}/v2/user_profiles`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
-    body: JSON.stringify({ user_id: 'u1', user_profiles: [{ key: 'age', type: 'int', value }] }),
-    signal: AbortSignal.timeout(5_000),
-  })
-  await response.arrayBuffer()
-  return response.status
 }

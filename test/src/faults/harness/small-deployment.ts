@@ -4,10 +4,10 @@ import { connect, type Database } from '@sluice/database'
 import type { StorageSettings } from '@sluice/storage'
 import { openTestDatabase } from '../../environment/database.ts'
 import { freePort } from '../../environment/free-port.ts'
+import { type MailServer, startMailServer } from '../../environment/mail-server.ts'
 import { makeBucket, testStorageSettings } from '../../environment/storage.ts'
 import { type AppProcess, startApp } from './app-process.ts'
 import { appSettings } from './app-settings.ts'
-import { type MailServer, startMailServer } from './mail-server.ts'
 
 /**
  * Apps as processes on the Postgres and the storage that all tests share, without proxies. A test that breaks a server

@@ -10,12 +10,13 @@ import { parseArgs } from 'node:util'
 import type { ExportView, ValueType } from '@sluice/contract'
 import type pg from 'pg'
 import { to } from 'pg-copy-streams'
+import { openScratch } from '../../environment/scratch.ts'
 import { until } from '../../environment/wait.ts'
 import { residentMemory, watchMemory } from '../../memory/peak-memory.ts'
 import { type App, openApp } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { connectTo } from './import/postgres.ts'
-import { median, openScratch, printTargets, type Target } from './measuring.ts'
+import { median, printTargets, type Target } from './measuring.ts'
 
 const longestMs = 10 * 60_000
 const pollMs = 100

@@ -11,7 +11,7 @@ import { openStorage } from '@sluice/storage'
 import { pino } from 'pino'
 import { addUsers } from '../../dashboard/sample-data.ts'
 import { signIn, type Visitor } from '../../dashboard/visitor.ts'
-import { type App, openApp } from '../../stack/client.ts'
+import { type App, openApp, updateAge } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { median, printTargets, type Target } from './measuring.ts'
 
@@ -177,12 +177,8 @@ async function addWaitingImports({ db }: RunningStack): Promise<void> {
 }
 
 async function update({ api }: RunningStack, { token }: App): Promise<void> {
-  const response = await fetch(`${api}/v2/user_profiles`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Service-Token': token },
-    body: JSON.stringify({ user_id: 'user-1', user_profiles: [{ key: 'age', type: 'int', value: 40 }] }),
-  })
-  assert.equal(response.status, 202, await response.text())
+  const { status, text } = await updateAge(api, token, { user: 'user-1', age: 40 })
+  assert.equal(status, 202, text)
 }
 
 function pages(visitor: Visitor, appId: number): Deployment['measures'] {

@@ -1,8 +1,3 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-
 /** Returns the median; for an even number of values the upper of the two in the middle; NaN for no values. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
@@ -56,23 +51,4 @@ function rating(target: Target): string {
 /** A missing measurement reaches no target. */
 function reaches({ measured, higherIsBetter }: Target, bound: number): boolean {
   return higherIsBetter ? measured >= bound : measured <= bound
-}
-
-/** A folder for temporary files. It is removed by its disposal, or at the latest when the process exits. */
-export interface Scratch extends AsyncDisposable {
-  path: string
-}
-
-export async function openScratch(prefix: string): Promise<Scratch> {
-  const path = await mkdtemp(join(tmpdir(), prefix))
-  const removal = { recursive: true, force: true, maxRetries: 5 } as const
-  const removeNow = () => rmSync(path, removal)
-  process.once('exit', removeNow)
-  return {
-    path,
-    async [Symbol.asyncDispose]() {
-      process.off('exit', removeNow)
-      await rm(path, removal)
-    },
-  }
 }

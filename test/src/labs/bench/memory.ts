@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
+import { openScratch } from '../../environment/scratch.ts'
 import { watchMemory } from '../../memory/peak-memory.ts'
 import { ended, openApp } from '../../stack/client.ts'
 import { startStack } from '../../stack/running-stack.ts'
 import { makeFile, shapesOf } from './import/file.ts'
-import { openScratch, printTargets, type Target } from './measuring.ts'
+import { printTargets, type Target } from './measuring.ts'
 import { registerUsersOf, upload } from './mixed.ts'
 
 /** Bytes of a row of the file. */

@@ -7,11 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from '@sluice/database'
+import { openScratch } from '../../environment/scratch.ts'
 import { type App, openApp, put, requestImport } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { type MadeFile, makeFile, registeredUserFrom, registeredUsers, shapesOf } from './import/file.ts'
 import { type BenchPostgres, startBenchPostgres } from './import/postgres.ts'
-import { median, openScratch, printTargets } from './measuring.ts'
+import { median, printTargets } from './measuring.ts'
 import { type LoadTarget, type SpanResult, steadyLoad } from './steady-load.ts'
 
 const perSecond = 200

@@ -1,6 +1,7 @@
 import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RunningStack } from '../../stack/running-stack.ts'
+import { median } from '../bench/measuring.ts'
 import type { Attack, AttackContext, Figures } from './attack.ts'
 import { cancelAll } from './attackers.ts'
 import {
@@ -196,11 +197,6 @@ function memoryViolations(peaks: Record<AppName, number>, limits: Record<AppName
 
 function mebibytes(bytes: number): number {
   return Math.round(bytes / 2 ** 20)
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
 function rounded(ms: number): number {

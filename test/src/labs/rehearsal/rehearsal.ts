@@ -1,12 +1,12 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from, to } from 'pg-copy-streams'
 import { z } from 'zod'
 import { seeded } from '../../environment/random.ts'
+import { openScratch } from '../../environment/scratch.ts'
 import { until } from '../../environment/wait.ts'
 import { openClientApp, request, upload } from '../../faults/harness/client.ts'
 import { compareWithModel } from '../../faults/harness/comparison.ts'
@@ -44,7 +44,7 @@ export interface RehearsalResult {
  * as if nothing had happened.
  */
 export async function rehearse(options: RehearsalOptions): Promise<RehearsalResult> {
-  await using folder = await scratchFolder()
+  await using folder = await openScratch('sluice-rehearsal-')
   const [dump, storageFolder] = [join(folder.path, 'dump'), join(folder.path, 'storage')]
   const shared = { queue: options.queue, storageFolder }
 
@@ -121,11 +121,6 @@ async function seconds(job: () => Promise<void>): Promise<number> {
 async function sizeOf(folder: string): Promise<number> {
   const stats = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name))))
   return stats.reduce((sum, { size }) => sum + size, 0)
-}
-
-async function scratchFolder(): Promise<AsyncDisposable & { path: string }> {
-  const path = await mkdtemp(join(tmpdir(), 'sluice-rehearsal-'))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
 /** The order in which the tables' files were written, and the last values of sequences. */

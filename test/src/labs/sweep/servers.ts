@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@sluice/database'
@@ -9,6 +7,7 @@ import pg from 'pg'
 import { build } from 'rolldown'
 import { startRedis } from '../../environment/redis.ts'
 import { makeReusable, type ReusableDatabase } from '../../environment/reusable-database.ts'
+import { openScratch } from '../../environment/scratch.ts'
 import { unwatchImports } from '../../faults/harness/watcher.ts'
 
 export interface SweepServers {
@@ -23,8 +22,7 @@ export interface SweepServers {
 /** Starts Postgres, and Redis if `queue` is `redis`. Bundles the process under test. */
 export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<SweepServers> {
   const parts = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-sweep-'))
-  parts.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const { path: folder } = parts.use(await openScratch('sluice-sweep-'))
   try {
     const bundling = bundleSubject(join(folder, 'subject'))
     const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' }

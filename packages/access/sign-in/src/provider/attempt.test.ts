@@ -36,16 +36,14 @@ test('every sign-in has its own state, nonce and code verifier, and the verifier
 
 test('a state with a changed character is refused', async () => {
   const { state } = await beginAttempt(signer, 'browser', '/apps')
+  // Two bits of a signature's last character mean nothing, and + and / are read as - and _.
+  const [place, character] = [fc.nat(state.length - 2), fc.string({ minLength: 1, maxLength: 1 })]
   await fc.assert(
-    fc.asyncProperty(
-      fc.nat(state.lastIndexOf('.') - 1),
-      fc.string({ minLength: 1, maxLength: 1 }),
-      async (at, other) => {
-        fc.pre(state[at] !== other)
-        const changed = `${state.slice(0, at)}${other}${state.slice(at + 1)}`
-        expect(await findAttempt(signer, 'browser', changed)).toBeUndefined()
-      },
-    ),
+    fc.asyncProperty(place, character, async (at, other) => {
+      fc.pre(state[at] !== other && !'+/'.includes(other))
+      const changed = `${state.slice(0, at)}${other}${state.slice(at + 1)}`
+      expect(await findAttempt(signer, 'browser', changed)).toBeUndefined()
+    }),
   )
 })
 

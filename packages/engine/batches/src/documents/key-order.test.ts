@@ -18,9 +18,9 @@ const numbersOf = (ids: readonly string[]) => [...ids.keys()]
 test.each([
   ['IDs with a shared beginning', ['customer-7', 'customer-1', 'customer-3'], [1, 2, 0]],
   ['IDs of different lengths', ['ab', 'a', 'abc', ''], [3, 1, 0, 2]],
-  ['one ID', ['a'], [0]],
-  ['no ID', [], []],
-])('%s', (_, ids, expected) => {
+  ['lists of one ID', ['a'], [0]],
+  ['lists of no ID', [], []],
+])('%s are sorted by the bytes in which they differ', (_, ids, expected) => {
   expect(inKeyOrder(listOf(ids), numbersOf(ids))).toEqual(expected)
 })
 

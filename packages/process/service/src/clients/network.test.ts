@@ -12,7 +12,7 @@ test.each([
   ['an IPv6 address may have a zone', 'fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['the loopback address counts as its /64', '::1', '0:0:0:0::/64'],
   ['a text that is not an address stays unchanged', 'unknown', 'unknown'],
-])('%s', (_, address, network) => {
+])('clients are counted by network: %s', (_, address, network) => {
   expect(clientNetwork(address)).toBe(network)
 })
 

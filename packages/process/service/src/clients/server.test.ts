@@ -90,8 +90,8 @@ describe('a client that is too slow loses its connection', () => {
     const { send } = await open({ body: { ...slow, graceMs: neverMs, totalMs: soonMs } })
     const socket = send(post('/'))
     const trickle = setInterval(() => socket.write('x'.repeat(100)), 50)
+    onTestFinished(() => clearInterval(trickle))
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
-    clearInterval(trickle)
   })
 
   test('if its file arrives more slowly than the limits for files allow', async () => {

@@ -6,7 +6,7 @@ import { connect, migrate } from '@sluice/database'
 import { registerUsers } from '@sluice/profiles'
 import { migrateQueue } from '@sluice/queue'
 import { from } from 'pg-copy-streams'
-import { openScratch } from '../measuring.ts'
+import { openScratch } from '../../../environment/scratch.ts'
 import { type MadeFile, makeFile, registeredUsers, type Shape } from './file.ts'
 import { type BenchPostgres, connectTo, startBenchPostgres, startSettings } from './postgres.ts'
 

@@ -5,9 +5,7 @@ import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { ValueType } from '@sluice/contract'
-
-/** Returns whole numbers from 0 to `below` − 1. */
-type Random = (below: number) => number
+import { pick, type Random, scrambled, seeded } from '../../../environment/random.ts'
 
 export interface Column {
   name: string
@@ -23,7 +21,6 @@ const family = ['Almeida', 'Brandt', 'Castro', 'Dvořák', 'van Rijn', 'O’Neil
 const cities = ['Lisboa', 'Zürich', '"Paris, 11e"', '東京', 'Oslo', '"Washington, D.C."', 'Kraków', 'Lima']
 const plans = ['free', 'basic', 'professional', 'team']
 
-const pick = (texts: readonly string[], random: Random) => texts[random(texts.length)] ?? ''
 const twoDigits = (value: number) => String(value).padStart(2, '0')
 const date = (random: Random) => `20${10 + random(16)}-${twoDigits(1 + random(12))}-${twoDigits(1 + random(28))}`
 const time = (random: Random) => `${twoDigits(random(24))}:${twoDigits(random(60))}:${twoDigits(random(60))}`
@@ -181,22 +178,7 @@ function shuffledNumbers(count: number): Uint32Array {
   return numbers
 }
 
-/** Returns a generator of pseudorandom numbers (mulberry32). */
-function seeded(seed: number): Random {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    return scrambled(state) % below
-  }
-}
-
 /** Returns a pseudorandom number that depends on a user and a purpose. */
 function mixed(user: number, purpose: number): number {
   return scrambled((Math.imul(user, 0x9e3779b1) + Math.imul(purpose, 0x85ebca6b)) >>> 0)
-}
-
-function scrambled(state: number): number {
-  let value = Math.imul(state ^ (state >>> 15), state | 1)
-  value ^= value + Math.imul(value ^ (value >>> 7), value | 61)
-  return (value ^ (value >>> 14)) >>> 0
 }

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { sql } from '@sluice/database'
 import { startRedis } from '../../../environment/redis.ts'
+import { openScratch } from '../../../environment/scratch.ts'
 import { startStack } from '../../../stack/running-stack.ts'
 import { startBenchPostgres } from '../import/postgres.ts'
-import { openScratch } from '../measuring.ts'
 
 /** Time for processes to warm up, and time of the measurement, ms. */
 const [settleMs, spanMs] = [20_000, 60_000]

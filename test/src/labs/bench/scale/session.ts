@@ -2,9 +2,9 @@ import { type Database, sql } from '@sluice/database'
 import { embeddedStorageAccess } from '@sluice/local-stack'
 import { openStorage, type Storage } from '@sluice/storage'
 import { startRedis } from '../../../environment/redis.ts'
+import { openScratch } from '../../../environment/scratch.ts'
 import { until } from '../../../environment/wait.ts'
 import { type RunningStack, startStack } from '../../../stack/running-stack.ts'
-import { openScratch } from '../measuring.ts'
 
 /** The longest time that imports may take together, ms. */
 export const deadlineMs = 30 * 60_000

@@ -1,4 +1,5 @@
 import { queueNames } from '@sluice/config'
+import { cutText, MessageReader } from '../../../infra/postgres-messages.ts'
 import { type Unit, type UnitReader, withoutIds } from './unit.ts'
 
 /** Length of a message's type and size, bytes. */
@@ -31,15 +32,12 @@ export function readPostgresUnits(): UnitReader {
   let isStarted = false
 
   function read(type: string, body: Buffer): void {
-    if (type === 'P') {
-      const [name = '', text = ''] = strings(body, 2)
-      texts.set(name, text)
-    } else if (type === 'B') {
-      const [portal = '', name = ''] = strings(body, 2)
-      const parameters = body.subarray(Buffer.byteLength(portal) + Buffer.byteLength(name) + 2)
+    const [first, rest] = cutText(body)
+    if (type === 'P') texts.set(first, cutText(rest)[0])
+    else if (type === 'Q') statements.push(labelOf(first, ''))
+    else if (type === 'B') {
+      const [name, parameters] = cutText(rest)
       statements.push(labelOf(texts.get(name) ?? '', firstParameter(parameters)))
-    } else if (type === 'Q') {
-      statements.push(labelOf(strings(body, 1)[0] ?? '', ''))
     }
   }
 
@@ -80,16 +78,6 @@ export function readPostgresUnits(): UnitReader {
   }
 }
 
-function strings(body: Buffer, count: number): string[] {
-  const found: string[] = []
-  for (let from = 0; found.length < count; ) {
-    const end = body.indexOf(0, from)
-    found.push(body.toString('utf8', from, end))
-    from = end + 1
-  }
-  return found
-}
-
 /** Returns the first parameter of a Bind message, if it is short; otherwise an empty text. */
 function firstParameter(body: Buffer): string {
   const afterFormats = 2 + 2 * body.readUInt16BE(0)
@@ -126,16 +114,6 @@ function labelOf(text: string, parameter: string): string {
 
 /** Returns a function that tells when Postgres is ready for another query. */
 function awaitReadyForQuery(): (chunk: Buffer) => boolean {
-  let rest: Buffer = Buffer.alloc(0)
-  return (chunk) => {
-    rest = Buffer.concat([rest, chunk])
-    let isReady = false
-    while (rest.length >= prefixBytes) {
-      const end = 1 + rest.readUInt32BE(1)
-      if (rest.length < end) break
-      isReady = String.fromCharCode(rest[0] ?? 0) === 'Z'
-      rest = rest.subarray(end)
-    }
-    return isReady
-  }
+  const reader = new MessageReader()
+  return (chunk) => reader.read(chunk).at(-1)?.type === 'Z'
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { growthOf, growthProblems, type Sample } from './harness/growth.ts'
+import { growthOf, growthProblems, type Sample } from './harness/process-growth.ts'
 
 const minute = 60_000
 const twoHours = 120 * minute
