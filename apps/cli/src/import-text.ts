@@ -1,5 +1,5 @@
 import type { ImportView, ImportWarning } from '@sluice/contract'
-import { fields, table } from './output.ts'
+import { count, fields, localTime, table } from './output.ts'
 
 /** Describes an import for people. */
 export function describeImport(view: ImportView): string {
@@ -9,11 +9,11 @@ export function describeImport(view: ImportView): string {
     State: view.state,
     ...(view.retry_of !== undefined && { 'Retry of': view.retry_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
-    'Rows read': view.rows_total,
+    'Rows read': count(view.rows_total),
     ...(view.dry_run
       ? { 'Dry run': 'nothing is applied' }
-      : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
-    'Rows with errors': view.rows_failed,
+      : { 'Rows applied': count(view.rows_applied), 'Rows changed': count(view.rows_changed) }),
+    'Rows with errors': count(view.rows_failed),
     Error: view.error,
     'Error file': view.error_file_url,
     ...(view.error_file_ends_before_row !== undefined && {
@@ -22,9 +22,9 @@ export function describeImport(view: ImportView): string {
     Types: Object.entries(view.types)
       .map(([key, type]) => `${key}: ${type}`)
       .join(', '),
-    Requested: view.requested_at,
-    Started: view.started_at,
-    Finished: view.finished_at,
+    Requested: localTime(view.requested_at),
+    Started: localTime(view.started_at),
+    Finished: localTime(view.finished_at),
   })
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
 }

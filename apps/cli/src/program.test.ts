@@ -17,3 +17,10 @@ test('a command is loaded wherever its word stands among options', async () => {
   const ready = program.commands.filter(({ options }) => options.length > 0)
   expect(ready.map((command) => command.name())).toEqual(['keys'])
 })
+
+test('help lists the commands of API clients before those of operators', async () => {
+  const help = (await openProgram([])).helpInformation()
+  expect(help.indexOf('API clients:')).toBeLessThan(help.indexOf('  import '))
+  expect(help.indexOf('  import ')).toBeLessThan(help.indexOf('Operators:'))
+  expect(help.indexOf('Operators:')).toBeLessThan(help.indexOf('  migrate'))
+})

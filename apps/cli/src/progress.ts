@@ -1,3 +1,5 @@
+import { count } from './output.ts'
+
 const width = 30
 const redrawIntervalMs = 100
 
@@ -18,7 +20,7 @@ export function openProgress(label: string): ProgressBar {
     const filled = Math.round(fraction * width)
     const seconds = (performance.now() - started) / 1000
     const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-    return `${label} ${bar} ${Math.round(fraction * 100)} %  ${megabytes(done)} of ${megabytes(total)} MB  ${megabytes(done / seconds)} MB/s`
+    return `${label} ${bar} ${Math.round(fraction * 100)} %  ${bytesOf(done)} of ${bytesOf(total)}  ${bytesOf(done / seconds)}/s`
   }
   return {
     show(bytes, totalBytes) {
@@ -31,6 +33,6 @@ export function openProgress(label: string): ProgressBar {
   }
 }
 
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1)
+function bytesOf(bytes: number): string {
+  return bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 }

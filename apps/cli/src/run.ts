@@ -1,13 +1,17 @@
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
-import { openProgram } from './program.ts'
+import { firstSteps, openProgram } from './program.ts'
 
 /**
  * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr
  * (design.md §2, Output). Returns the exit code: 0, 1 after a failure, 2 after wrong usage.
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
+  if (args.length === 0) {
+    process.stdout.write(firstSteps)
+    return 0
+  }
   try {
     const program = await openProgram(args)
     await program.parseAsync([...args], { from: 'user' })

@@ -4,7 +4,7 @@ import { type FilterTexts, findImports, parseImportFilter, showImports } from '@
 import { type Command, Option } from 'commander'
 import { openClient } from '../api-client.ts'
 import { Failure } from '../failure.ts'
-import { print, table } from '../output.ts'
+import { count, localTime, print, table } from '../output.ts'
 import { linkBase, parseAppId, withDatabase } from '../stack.ts'
 
 const listLimit = 1000
@@ -77,12 +77,12 @@ function summaryRow({ appId, view }: Listed) {
   return {
     IMPORT: view.import_id,
     ...(appId !== undefined && { APP: appId }),
-    STATE: view.state,
+    STATE: view.dry_run ? `${view.state} (dry run)` : view.state,
     SOURCE: view.source,
     FILE: view.file_name,
-    ROWS: view.rows_total,
-    APPLIED: view.rows_applied,
-    ERRORS: view.rows_failed,
-    REQUESTED: view.requested_at,
+    ROWS: count(view.rows_total),
+    APPLIED: count(view.rows_applied),
+    ERRORS: count(view.rows_failed),
+    REQUESTED: localTime(view.requested_at),
   }
 }

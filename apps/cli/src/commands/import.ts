@@ -7,9 +7,10 @@ import { openClient } from '../api-client.ts'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeImport } from '../import-text.ts'
-import { print } from '../output.ts'
+import { count, print } from '../output.ts'
 import { linkBase, parseAppId, withDatabase } from '../stack.ts'
 import { uploadFile } from '../upload-file.ts'
+import { watchImport } from '../watch-import.ts'
 import { newKeysOption } from './app-settings.ts'
 import { addImportListCommand } from './import-list.ts'
 import { addImportRetryCommand } from './import-retry.ts'
@@ -27,6 +28,7 @@ export function addImportCommands(program: Command): void {
     .addOption(new Option('--token <token>', 'API token of the app').env('SLUICE_TOKEN'))
     .option('--api <url>', 'address of the API; default: API_URL or the running stack')
     .option('--wait', 'wait until the import has ended, and show it')
+    .option('--fail-on-errors', 'with --wait: exit code 1 if any row has an error')
     .option('--dry-run', 'check the whole file and report errors, but apply nothing')
     .option('--type <key=type>', 'declare the type of a column, for example zip=string; may be repeated', addType, {})
     .addOption(
@@ -38,9 +40,11 @@ export function addImportCommands(program: Command): void {
       const client = await openClient(options.api, checkToken(options))
       const importId = await uploadFile(client, file, uploadOptions(options))
       if (options.wait !== true) return print(importCommand, { import_id: importId }, () => `Import ${importId}`)
-      const ended = await client.waitForImport(importId)
+      const ended = await watchImport(client, importId)
       print(importCommand, ended, () => describeImport(ended))
       if (ended.state !== 'completed') throw new ImportFailedError(ended)
+      if (options.failOnErrors && ended.rows_failed > 0)
+        throw new Failure(`${count(ended.rows_failed)} rows have errors`)
     })
 
   addShowCommand(importCommand)
@@ -91,6 +95,7 @@ interface ImportOptions {
   token?: string
   api?: string
   wait?: true
+  failOnErrors?: true
   dryRun?: true
   type: Readonly<Record<string, string>>
   newKeys?: NewKeys

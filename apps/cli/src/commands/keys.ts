@@ -4,7 +4,7 @@ import { checkRequest, keyRegistration, type ProfileKeyView } from '@sluice/cont
 import { declareKeys, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
-import { print, table } from '../output.ts'
+import { localTime, print, table } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
 /** Adds `sluice keys` and `sluice keys add`. */
@@ -56,7 +56,9 @@ export function keyAndType(pair: string): { key: string; type: string } {
 
 function keyTable(list: readonly ProfileKeyView[]): string {
   return table(
-    list.map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: at })),
+    list
+      .toSorted((a, b) => a.key.localeCompare(b.key))
+      .map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: localTime(at) })),
     'No keys.',
   )
 }

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSharedStack } from '../environment/shared-stack.ts'
+import { until } from '../environment/wait.ts'
+import { openApp, statusOf } from './client.ts'
+
+const cli = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
+
+/** Runs `sluice` on a terminal of its own (`script` of util-linux). Returns what it has shown, and its keyboard. */
+function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const command = [process.execPath, cli, ...args].join(' ')
+  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })
+  let shown = ''
+  child.stdout.on('data', (text) => {
+    shown += text
+  })
+  const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { shown: () => shown, type: (keys: string) => child.stdin.write(keys), code }
+}
+
+test.runIf(process.platform === 'linux')(
+  'Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone',
+  async () => {
+    const stack = await openSharedStack()
+    onTestFinished(() => stack.close())
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-terminal-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const { appId, token } = await openApp(stack, ['a'])
+    await stack.sluice('app', 'pause', '--app', String(appId))
+    await writeFile(join(folder, 'people.csv'), 'user_id,age\na,7\n')
+
+    const args = ['import', join(folder, 'people.csv'), '--token', token, '--api', stack.api, '--wait']
+    const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
+    await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
+    const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
+    terminal.type('\x03')
+    expect(await terminal.code).toBe(130)
+    expect(terminal.shown()).toContain(`To cancel it: sluice import cancel ${importId}`)
+    expect((await statusOf(stack.api, token, importId)).state).toBe('queued')
+
+    await stack.sluice('app', 'resume', '--app', String(appId))
+    await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')
+  },
+)
