@@ -33,7 +33,7 @@ export interface LocalCounts {
   known(key: string, stored: Tally | undefined): Tally | undefined
   /**
    * Records that the store counted a request at `position`, after `missed` had recorded the request as not counted.
-   * The request has a position here already, so it goes before requests with lower positions that are still under way.
+   * The request has a position here already, so it goes before requests with lower positions that are still in flight.
    */
   late(key: string, position: number): void
 }
