@@ -12,17 +12,16 @@ interface OneLink {
   Params: { secret: string }
 }
 
+const proxyWarning =
+  'requests come through a proxy, but DASHBOARD_TRUSTED_PROXIES is not set: all visitors count as one client'
+
 /** Adds the pages for signing in by a mailed link, and for signing out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
   const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true }
   const linkMails = openLinkMails(dashboard, context)
 
-  const warnOfProxy = once(() => {
-    context.log.warn(
-      'requests come through a proxy, but DASHBOARD_TRUSTED_PROXIES is not set: all visitors count as one client',
-    )
-  })
+  const warnOfProxy = once(() => context.log.warn(proxyWarning))
 
   dashboard.get('/sign-in', guests, async (request, reply) => {
     return request.visitor === undefined ? requestPage(reply, ways) : reply.redirect('/', 303)

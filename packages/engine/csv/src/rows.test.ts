@@ -149,8 +149,9 @@ describe('readRows', () => {
           for (const row of block.rowEnd.keys()) {
             if (problemOf(block, row) !== undefined) continue
             const raw = block.bytes.toString('latin1', rowOffset(block, row), rowOffset(block, row + 1))
-            // csv-parse knows only some line breaks. CRs at the end of a record always belong to its line break.
-            const lines = Buffer.from(raw.replace(/\r*\n?$/, '\n'), 'latin1')
+            // csv-parse knows only some line breaks. CRs at the end of a record always belong to its line break, and
+            // those before a record to blank lines.
+            const lines = Buffer.from(raw.replace(/^(?:\r*\n)+/, '').replace(/\r*\n?$/, '\n'), 'latin1')
             const [cells] = parse(lines, csvParseOptions).filter(hasValue)
             expect(cellsOf(block, row).map((cell) => cell.toString('latin1'))).toEqual(cells)
           }
