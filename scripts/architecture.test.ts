@@ -90,7 +90,7 @@ describe('who imports whom', () => {
     },
   )
 
-  // design.md §1.
+  // design.md §1, Layout.
   test('profiles and csv depend on neither queue, HTTP nor S3', () => {
     const reach = (name: string): string[] =>
       (moduleOf.get(name)?.dependencies ?? []).flatMap((next) => [next, ...reach(next)])

@@ -7,7 +7,7 @@ import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { queueSuite } from './queue-suite.ts'
 
 // One suite for both backends: every guarantee must hold on both. queues.long.test.ts has a Redis Cluster.
-// design.md §1; design.md §4, No lost work.
+// design.md §1, Technology; design.md §4, No lost work.
 describe('queues on Postgres', () => {
   let database: TestDatabase
   beforeEach(async () => {

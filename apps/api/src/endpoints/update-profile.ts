@@ -24,14 +24,15 @@ const entries = [
 const lastVisit = { key: 'last_visit', type: 'datetime' as const }
 const sent = [...entries, { ...lastVisit, value: '2026-03-01T18:30:00+09:00' }]
 
+/** Returns the messages about a member that is absent or not of its kind. */
 const refused = (name: string, given: unknown, kind: string) => {
   const isEmpty = given === undefined || given === null || given === '' || Array.isArray(given)
   return { messages: [isEmpty ? `param is missing or the value is empty: ${name}` : `${name} must be ${kind}`] }
 }
 
 /**
- * The form of the body (service.md, Profile update request; service.md, Errors: code 1001). `checkEntries` checks the
- * entries (1003).
+ * The form of the body (service.md, Profile update request; service.md, Errors: code 1001). `checkEntries` checks each
+ * entry, with code 1003.
  */
 const schema = z
   .object({

@@ -16,7 +16,7 @@ interface ListOptions extends Omit<FilterTexts, 'app'> {
   api?: string
 }
 
-/** Adds `sluice imports`. */
+/** Adds `sluice imports` (second-day.md §3, Command line). */
 export function addImportListCommand(program: Command): void {
   const list = program
     .command('imports')

@@ -7,7 +7,7 @@ import { Failure } from '../failure.ts'
 import { localTime, print, table } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice keys` and `sluice keys add`. */
+/** Adds `sluice keys` and `sluice keys add` (second-day.md §1, Command line). */
 export function addKeysCommand(program: Command): void {
   const keys = program
     .command('keys')
@@ -56,9 +56,7 @@ export function keyAndType(pair: string): { key: string; type: string } {
 
 function keyTable(list: readonly ProfileKeyView[]): string {
   return table(
-    list
-      .toSorted((a, b) => a.key.localeCompare(b.key))
-      .map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: localTime(at) })),
+    list.map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: localTime(at) })),
     'No keys.',
   )
 }

@@ -61,9 +61,9 @@ export class RecordFramer {
   }
 
   /**
-   * Whether no record can end in this chunk, so that a long line is copied only once, or whether the chunk can wait. A
-   * pending record is scanned again from its start only when at least as many new bytes have come as are pending. So
-   * all passes together stay linear.
+   * Whether the chunk need not be scanned yet. Without a line feed, no record ends in it if a record is one line. Other
+   * pending records are scanned again from their start only when as many new bytes have come as are pending, so that all
+   * passes together stay linear.
    */
   #canWait(chunk: Uint8Array): boolean {
     const bytes = this.#pending.length + this.#incomingBytes

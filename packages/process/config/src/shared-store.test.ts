@@ -6,7 +6,7 @@ const DATABASE_URL = 'postgres://localhost/sluice'
 const storeOf = (env: Record<string, string>) =>
   sharedStore(readSettings({ DATABASE_URL, ...env }, sharedStoreSettings))
 
-// design.md §1; second-day.md §7, Redis.
+// design.md §1, Technology; second-day.md §7, Redis.
 test('queues and counts are in Postgres if there is no Redis', () => {
   expect(storeOf({})).toEqual({ databaseUrl: DATABASE_URL })
 })

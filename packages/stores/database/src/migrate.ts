@@ -4,6 +4,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { connect, type Database } from './connect.ts'
 import * as initial from './migrations/0001-initial.ts'
+import { waitedTooLong } from './refusal.ts'
 
 /** Migrations by name, in order. Each runs in a transaction of its own. */
 export type Migrations = Readonly<Record<string, Pick<Migration, 'up'>>>
@@ -100,11 +101,7 @@ async function applyNext(migrator: Migrator): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     const { error, results } = await migrator.migrateUp()
     if (error === undefined) return results?.[0]?.migrationName
-    if (tries === lockTries || !isLockTimeout(error)) throw error
+    if (tries === lockTries || !waitedTooLong(error)) throw error
     await delay(lockPauseMs)
   }
-}
-
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '55P03'
 }

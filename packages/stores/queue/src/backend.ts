@@ -92,7 +92,8 @@ const responseTimeoutMs = 20_000
 const hashTag = '{sluice}'
 
 /**
- * Returns the backend of a store (design.md §1). Connections open when a queue or worker is created, and close with it.
+ * Returns the backend of a store (design.md §1, Technology). Connections open when a queue or worker is created, and
+ * close with it.
  */
 export function openBackend(store: SharedStore): Backend {
   return 'redisUrl' in store ? redisBackend(store) : postgresBackend(store.databaseUrl)
@@ -104,6 +105,7 @@ function redisBackend(store: RedisStore): Backend {
   // Redis.
   const connect = (retries: number | null) =>
     openRedis(store, { retries, queued: true, responseTimeoutMs, longestPauseMs: 2_000 })
+  // second-day.md §7, Redis.
   const prefix = `${store.keyPrefix ?? ''}${hashTag}`
   return {
     queue(name) {

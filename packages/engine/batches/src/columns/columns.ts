@@ -98,6 +98,7 @@ export class Columns {
     this.profiles = names.flatMap((key, index) => {
       if (key === userIdColumn || key === serviceErrorsColumn) return []
       const [ofSender, ofRows] = [ownValue(declared, key), ownValue(settled, key)]
+      // A registered key keeps its type (service.md, Bulk import CSV file).
       const type = registered?.get(key) ?? ofSender ?? ofRows
       return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender }]
     })
