@@ -62,8 +62,8 @@ export class RecordFramer {
 
   /**
    * Whether the chunk need not be scanned yet. Without a line feed, no record ends in it if a record is one line. Other
-   * pending records are scanned again from their start only when as many new bytes have come as are pending, so that all
-   * passes together stay linear.
+   * pending records are scanned again from their start only when as many new bytes have come as are pending, so that
+   * all passes together stay linear.
    */
   #canWait(chunk: Uint8Array): boolean {
     const bytes = this.#pending.length + this.#incomingBytes
