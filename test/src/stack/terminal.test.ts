@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
 import { openApp, statusOf } from './client.ts'
@@ -28,13 +28,13 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const stack = await openSharedStack()
     onTestFinished(() => stack.close())
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-terminal-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
+    await using scratch = await openScratch('sluice-terminal-')
+    const file = join(scratch.path, 'people.csv')
     const { appId, token } = await openApp(stack, ['a'])
     await stack.sluice('app', 'pause', '--app', String(appId))
-    await writeFile(join(folder, 'people.csv'), 'user_id,age\na,7\n')
+    await writeFile(file, 'user_id,age\na,7\n')
 
-    const args = ['import', join(folder, 'people.csv'), '--token', token, '--api', stack.api, '--wait']
+    const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
     const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
     await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
     const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []

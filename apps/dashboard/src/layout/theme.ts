@@ -35,24 +35,21 @@ export function themeSwitch(request: FastifyRequest): Html {
 
 /** Adds the route that stores the theme in a cookie, and redirects to the page of the form. */
 export const themeRoutes: PageRoutes = (dashboard, { dashboardUrl }) => {
-  dashboard.post(
-    '/theme',
-    { config: { access: 'guests', audit: { unrecordedBecause: 'only a cookie changes' } } },
-    async (request, reply) => {
-      const value = parseTheme(formOf(request).get('theme'))
-      const secure = dashboardUrl.startsWith('https:')
-      const cookie = {
-        name: cookieName,
-        value,
-        path: '/',
-        maxAge: yearSeconds,
-        sameSite: 'lax',
-        httpOnly: true,
-        secure,
-      } as const
-      return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(returnPath(request, dashboardUrl), 303)
-    },
-  )
+  const config = { access: 'guests', audit: { unrecordedBecause: 'only a cookie changes' } } as const
+  dashboard.post('/theme', { config }, async (request, reply) => {
+    const value = parseTheme(formOf(request).get('theme'))
+    const secure = dashboardUrl.startsWith('https:')
+    const cookie = {
+      name: cookieName,
+      value,
+      path: '/',
+      maxAge: yearSeconds,
+      sameSite: 'lax',
+      httpOnly: true,
+      secure,
+    } as const
+    return reply.header('Set-Cookie', stringifySetCookie(cookie)).redirect(returnPath(request, dashboardUrl), 303)
+  })
 }
 
 /**

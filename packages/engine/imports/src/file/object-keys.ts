@@ -1,9 +1,9 @@
-/** Returns the prefix of all objects of an app's imports: `apps/7/`. */
+/** Returns the prefix of the keys of an app's objects, such as `apps/7/`. */
 export function appPrefix(appId: number): string {
   return `apps/${appId}/`
 }
 
-/** Returns the prefix of all objects of an import, so that one call removes all of them: `apps/7/imports/b3c8/`. */
+/** Returns the prefix of the keys of an import's objects, such as `apps/7/imports/b3c8/`. */
 export function importPrefix(appId: number, importId: string): string {
   return `${appPrefix(appId)}imports/${importId}/`
 }

@@ -9,7 +9,7 @@ export interface Shares {
   take(owners: readonly string[], amount?: number): (() => void) | undefined
 }
 
-/** Opens shares. `all` is the whole amount; default: no limit. `each` is the amount that one owner can hold. */
+/** Opens shares. `all` is the maximum of all owners together; default: no limit. `each` is the maximum of one owner. */
 export function openShares({ all = Number.POSITIVE_INFINITY, each }: { all?: number; each: number }): Shares {
   const held = new Map<string, number>()
   let total = 0
