@@ -26,6 +26,8 @@ export interface ImportOptions {
   profileTypes?: Readonly<Record<string, ValueType>> | undefined
   /** Default: the setting of the app. */
   newKeys?: NewKeys | undefined
+  /** Keep what each row changes, for `changes` and the changes file. Default: the setting of the app. */
+  keepChanges?: boolean | undefined
   /** A cell with this text removes the key from the user's profile. */
   clearMarker?: string | undefined
   /** Within 24 hours, all calls with the same key and file begin only one import. Default: a new key. */
@@ -86,6 +88,7 @@ async function declare(file: Blob, options: ImportOptions, onBytes: (bytes: numb
     dry_run: options.dryRun,
     profile_types: options.profileTypes,
     new_keys: options.newKeys,
+    keep_changes: options.keepChanges,
     clear_marker: options.clearMarker,
   }
 }

@@ -52,6 +52,18 @@ export const importWarning = z.object({
 })
 export type ImportWarning = z.output<typeof importWarning>
 
+const count = z.int().nonnegative()
+const changedValues = z.object({ added: count, changed: count, removed: count })
+
+/** What rows change (changes.md §1, Counts). */
+const changes = z
+  .object({
+    rows: z.object({ created: count, changed: count }),
+    values: changedValues,
+    keys: z.record(z.string(), changedValues),
+  })
+  .meta({ id: 'Changes' })
+
 /** An import as the API and the command line show it (design.md §2, Import view). */
 export const importView = z
   .object({
@@ -72,13 +84,23 @@ export const importView = z
     rows_failed: z.int().nonnegative(),
     rows_changed: z.int().nonnegative().meta({
       description:
-        'Extension of Sluice: applied rows that wrote something. A row whose values a profile already holds writes nothing. Rows of one user in the same batch are one write.',
+        'Extension of Sluice: rows that changed a profile as the preceding rows had left it; of a dry run, those that would.',
     }),
     error: z.string().nullable(),
     error_file_url: z.url().nullable(),
     error_file_ends_before_row: z.int().positive().optional().meta({
       description:
         'Present only if the error file leaves rows out: invalid rows from this data row on are counted, but not kept. Row 1 follows the header. 1 if there is no error file.',
+    }),
+    keep_changes: z.boolean(),
+    changes: changes.nullable().meta({
+      description:
+        'What the committed rows changed. Null without `keep_changes`, except for a dry run, which applies nothing.',
+    }),
+    changes_file_url: z.url().nullable(),
+    changes_file_ends_before_row: z.int().positive().optional().meta({
+      description:
+        'Present only if the changes file leaves rows out: the first row with changes that it lacks. 1 if there is no file.',
     }),
     types: z.record(z.string(), type),
     warnings: z.array(importWarning).meta({

@@ -168,6 +168,11 @@ const members = z.object({
     description:
       'Extension of Sluice: with `refuse`, a file with columns that are neither registered nor declared fails. Default: the setting of the app.',
   }),
+  keep_changes: oneOf([true, false], undefined, 'keep_changes must be true or false', {
+    type: 'boolean',
+    description:
+      'Extension of Sluice: keep what each row changes, for `changes` and the changes file. Default: the setting of the app.',
+  }),
   clear_marker: text('clear_marker', clearMarkerProblem, {
     minLength: 1,
     maxLength: limits.clearMarkerLength,
@@ -194,7 +199,7 @@ export const importRequest = members
   .meta({ id: 'ImportRequest', required: ['checksum', 'byte_size'] })
 
 type Members = z.output<typeof members>
-type Options = 'profile_types' | 'new_keys' | 'clear_marker' | 'file_name'
+type Options = 'profile_types' | 'new_keys' | 'keep_changes' | 'clear_marker' | 'file_name'
 
 /** A checked first request. Members that service.md does not have may be absent. */
 export type ImportRequest = Omit<Members, Options> & Partial<Pick<Members, Options>>

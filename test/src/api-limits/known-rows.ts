@@ -26,7 +26,7 @@ async function insertImports(db: Database, appId: number): Promise<void> {
     types: JSON.stringify({ name: 'string' }),
     error_file_key: `test/${importId}/errors.csv`,
     error_file_secret: secret,
-    error_file_expires_at: linkExpires,
+    file_links_expire_at: linkExpires,
     started_at: new Date(),
     finished_at: new Date(),
   }))

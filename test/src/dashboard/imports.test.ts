@@ -66,7 +66,7 @@ describe('an import’s page', () => {
     const { db } = dashboard
     const columns = ['user_id', 'age']
     await db
-      .insertInto('import_error_chunks')
+      .insertInto('import_chunks')
       .values(errorChunkOf({ appId, importId: view.import_id, position: 1, columns }, ['u2', '<i>x</i>']).chunk)
       .execute()
     await db

@@ -145,7 +145,7 @@ test('an import keeps the error rows of other users when the deletion is repeate
     await request(fixture, appId, ['alice'], schedule.accepted)
     await expect(runAt(fixture, schedule.completion, { storage })).rejects.toThrow('not complete')
     const { chunk } = errorChunkOf({ appId, importId, position: 0, columns: ['user_id', 'n'] }, ['u1', 'x'])
-    await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
+    await fixture.database.db.insertInto('import_chunks').values(chunk).execute()
     await runAt(fixture, schedule.completion)
   })
   expect(await errorFileOf(importId)).toBe(
@@ -183,7 +183,7 @@ const kept = [
     async (importId: string) => {
       const { db } = fixture.database
       await db.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
-      await db.deleteFrom('import_error_chunks').where('import_id', '=', importId).execute()
+      await db.deleteFrom('import_chunks').where('import_id', '=', importId).execute()
     },
   ] as const,
 ]

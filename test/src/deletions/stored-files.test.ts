@@ -1,4 +1,4 @@
-import { cancelImport, followErrorLink, removeOldFiles, reportCancelled, runImport, showImport } from '@sluice/imports'
+import { cancelImport, followFileLink, removeOldFiles, reportCancelled, runImport, showImport } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, mailEvents, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
@@ -33,7 +33,7 @@ describe('stored files', () => {
     expect(await storedKeys(appId)).toHaveLength(1)
     await runAt(fixture, completion)
     expect(await storedKeys(appId)).toEqual([])
-    expect(await followErrorLink(fixture.database.db, fixture.storage, token)).toBe('expired')
+    expect(await followFileLink({ db: fixture.database.db, storage: fixture.storage }, 'errors', token)).toBe('expired')
     expect(await showImport(fixture.database.db, 'http://api.test', ended.import_id)).toMatchObject({
       state: 'completed',
       error_file_url: null,

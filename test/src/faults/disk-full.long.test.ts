@@ -96,7 +96,7 @@ test('only the import whose error file fills the disk loses its invalid rows', a
   if (disk === undefined) return context.skip()
   const smallApp = await openApp(fixture, users)
   const smallId = await importHalf(smallApp)
-  const kept = await sql`select from import_error_chunks`.execute(fixture.database.db)
+  const kept = await sql`select from import_chunks`.execute(fixture.database.db)
   expect(kept.rows).not.toEqual([])
 
   const rows = 200_000

@@ -80,7 +80,7 @@ async function insertEndedImport(
     })
     .execute()
   const { chunk } = errorChunkOf({ appId, importId, position: 10, columns: ['user_id'] }, ['nobody'])
-  await db.insertInto('import_error_chunks').values(chunk).execute()
+  await db.insertInto('import_chunks').values(chunk).execute()
 }
 
 /** Creates an app with a deletion that is due. */

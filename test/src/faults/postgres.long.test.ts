@@ -142,7 +142,7 @@ test('an import waits while the disk of Postgres is full, and completes when the
   expect(postponed).toMatchObject({ counts: false })
   await disk.empty()
   await untilState(deployment, importId, 'completed')
-  await sql`alter table import_error_chunks set tablespace pg_default`.execute(deployment.db)
+  await sql`alter table import_chunks set tablespace pg_default`.execute(deployment.db)
   await sql`drop tablespace small`.execute(deployment.db)
 }, 120_000)
 
@@ -152,5 +152,5 @@ async function moveErrorChunksTo(folder: string): Promise<void> {
   await mkdir(folder)
   await chown(folder, uid, gid)
   await sql.raw(`create tablespace small location '${folder}'`).execute(deployment.db)
-  await sql`alter table import_error_chunks set tablespace small`.execute(deployment.db)
+  await sql`alter table import_chunks set tablespace small`.execute(deployment.db)
 }

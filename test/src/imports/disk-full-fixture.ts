@@ -43,7 +43,7 @@ export async function openDiskFullFixture(): Promise<DiskFullFixture> {
 
 /** Returns how many error chunks an import keeps. */
 export async function chunksOf(fixture: ImportFixture, importId: string): Promise<number> {
-  const { rows } = await sql`select from import_error_chunks where import_id = ${importId}`.execute(fixture.database.db)
+  const { rows } = await sql`select from import_chunks where import_id = ${importId}`.execute(fixture.database.db)
   return rows.length
 }
 
@@ -59,7 +59,7 @@ export async function beginToMakeRoom({
   const { db } = fixture.database
   const otherApp = await openApp(fixture)
   const largest = await queueFile(fixture, otherApp, file)
-  await db.insertInto('import_error_chunks').values(largeChunkOf(otherApp, largest)).execute()
+  await db.insertInto('import_chunks').values(largeChunkOf(otherApp, largest)).execute()
   await hold(fixture, 'marking', `new.import_id = '${importId}' and new.error_file_ends_before_row > 0`)
   const made = await failOnFullDisk(fixture)
   await untilInTrigger(fixture.database.db)
@@ -76,7 +76,7 @@ export async function failOnFullDisk(fixture: ImportFixture): Promise<{ outcome:
     `
     create function ${name}() returns trigger language plpgsql as $$
     begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
-    create trigger ${name} before insert on import_error_chunks for each row when (new.import_id = '${full}')
+    create trigger ${name} before insert on import_chunks for each row when (new.import_id = '${full}')
       execute function ${name}()
   `,
   )

@@ -29,7 +29,7 @@ beforeEach(async () => {
 /** Inserts `chunks` error chunks of `bytes` bytes each for the import, to fill the disk. No test reads them. */
 async function keepMore(chunks: number, bytes: number): Promise<void> {
   await sql`
-    insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)
+    insert into import_chunks (app_id, import_id, position, content, starts_at, bytes)
     select ${appId}, ${importId}, -number, ${Buffer.alloc(bytes)}, 0, 0 from generate_series(1, ${chunks}::integer) number
   `.execute(fixture.database.db)
 }
@@ -88,7 +88,7 @@ test('the reserve is filled again, although another transaction keeps the rows f
   await keepMore(1, 1.5 * 2 ** 20)
   await db.transaction().execute(async (tx) => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
-    await sql`lock table import_error_chunks in access share mode`.execute(tx)
+    await sql`lock table import_chunks in access share mode`.execute(tx)
     const { outcome } = await failOnFullDisk(fixture)
     expect(await outcome).toEqual({ outcome: 'postponed' })
     expect(await isReserved()).toBe(true)

@@ -38,10 +38,10 @@ test('a batch that is committed without its rows while other rows are set aside 
   const running = runImport(fixture.context, again, noShutdown)
   const waits = (text: string) =>
     until(`${text} to wait`, async () => (await lockWaits(db)).some((statement) => statement.includes(text)))
-  await waits('insert into import_error_chunks')
+  await waits('insert into import_chunks')
   await release(fixture, 'marking')
   // `lock table` waits for the batch, which has already seen that no rows are kept.
-  await waits('lock table import_error_chunks')
+  await waits('lock table import_chunks')
   await release(fixture, 'batch')
 
   expect(await made).toEqual({ outcome: 'postponed' })
@@ -55,11 +55,11 @@ test('an error file that is planned while its rows are removed does not count as
   const { db } = fixture.database
   await cancelImport(db, importId, appId)
   const { made } = await db.transaction().execute(async (tx) => {
-    await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
+    await sql`lock table import_chunks in access exclusive mode`.execute(tx)
     const reporting = reportCancelled(fixture.context)
     await until('the report to wait for the rows', async () => (await lockWaits(db)).length > 0)
     await tx.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
-    await sql`truncate import_error_chunks`.execute(tx)
+    await sql`truncate import_chunks`.execute(tx)
     return { made: reporting }
   })
   expect(await made).toHaveLength(1)

@@ -14,7 +14,7 @@ interface ChunkPlace {
 }
 
 /**
- * Returns a row of `import_error_chunks` that holds one row of an unregistered user, and its line in the error file.
+ * Returns a row of `import_chunks` that holds one row of an unregistered user, and its line in the error file.
  */
 export function errorChunkOf(
   { appId, importId, position, columns, startsAt = 0 }: ChunkPlace,
@@ -37,7 +37,7 @@ export function errorChunkOf(
   }
 }
 
-/** Returns a row of `import_error_chunks` of 2 MiB, so that its import keeps more than others. No test reads it. */
+/** Returns a row of `import_chunks` of 2 MiB, so that its import keeps more than others. No test reads it. */
 export function largeChunkOf(appId: number, importId: string) {
   const content = Buffer.alloc(2 ** 21)
   return { app_id: appId, import_id: importId, position: 1, content, starts_at: 0, bytes: 0 }

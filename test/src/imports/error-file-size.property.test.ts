@@ -33,7 +33,7 @@ async function bytesKept(appId: number, file: string): Promise<number> {
   const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
   expect(outcome).toEqual({ outcome: 'postponed' })
   const { rows } = await sql<{ bytes: number }>`
-    select sum(octet_length(content))::bigint as bytes from import_error_chunks where import_id = ${importId}
+    select sum(octet_length(content))::bigint as bytes from import_chunks where import_id = ${importId}
   `.execute(fixture.database.db)
   return rows[0]?.bytes ?? 0
 }
@@ -155,7 +155,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       'user_id is unregistered user': users.filter((_, index) => index % 11 === 4).length,
       'too many values': users.filter((_, index) => index % 13 === 6).length,
     })
-    const chunks = await sql`select from import_error_chunks where import_id = ${importId}`.execute(fixture.database.db)
+    const chunks = await sql`select from import_chunks where import_id = ${importId}`.execute(fixture.database.db)
     expect(chunks.rows).toEqual([])
   }
 
@@ -260,7 +260,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), noShutdown)
     expect(outcome).toEqual({ outcome: 'postponed' })
     const { rows } = await sql<{ bytes: number; chunks: number }>`
-      select sum(bytes)::bigint as bytes, count(*) as chunks from import_error_chunks where import_id = ${importId}
+      select sum(bytes)::bigint as bytes, count(*) as chunks from import_chunks where import_id = ${importId}
     `.execute(fixture.database.db)
     // The last batch is kept as a whole: the file may end within it.
     expect(rows[0]?.bytes).toBeGreaterThan(10_000 - 'SERVICE_ERRORS,user_id,n\n'.length)

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { createApp } from '@sluice/accounts'
 import { readSettings } from '@sluice/config'
 import type { ImportView } from '@sluice/contract'
@@ -76,6 +76,7 @@ export async function queueFile(
       ...(options.profileTypes !== undefined && { profile_types: JSON.stringify(options.profileTypes) }),
       ...(options.newKeys !== undefined && { new_keys: options.newKeys }),
       clear_marker: options.clearMarker ?? null,
+      keep_changes: options.keepChanges ?? false,
       object_key: objectKey,
       content_type: contentType,
       etag: stat?.etag ?? null,
@@ -96,6 +97,8 @@ export interface Result {
   view: ImportView
   /** The error file's bytes; undefined if there is none. */
   errorFile: Buffer | undefined
+  /** The text of the changes file; undefined if there is none. */
+  changesFile: string | undefined
 }
 
 export async function importFile(
@@ -114,14 +117,19 @@ export async function importFile(
 export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
   const view = await showImport(context.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error(`import ${importId} is gone`)
-  if (view.error_file_url === null) return { view, errorFile: undefined }
-  const { error_file_key: key } = await context.db
+  const keys = await context.db
     .selectFrom('imports')
-    .select('error_file_key')
+    .select(['error_file_key', 'changes_file_key'])
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-  const stored = await storage.read(key ?? '')
-  return { view, errorFile: Buffer.concat(await stored.toArray()) }
+  const read = async (url: string | null, key: string | null) =>
+    url === null ? undefined : Buffer.concat(await (await storage.read(key ?? '')).toArray())
+  const changes = await read(view.changes_file_url, keys.changes_file_key)
+  return {
+    view,
+    errorFile: await read(view.error_file_url, keys.error_file_key),
+    changesFile: changes && gunzipSync(changes).toString(),
+  }
 }
 
 /** Returns the profiles of an app: user ID → key → value. */

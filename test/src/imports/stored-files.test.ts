@@ -1,7 +1,7 @@
 import { sql } from '@sluice/database'
 import {
   cancelImport,
-  followErrorLink,
+  followFileLink,
   noticeUploads,
   removeOldFiles,
   reportCancelled,
@@ -33,23 +33,24 @@ describe('stored files', () => {
   async function importWithErrors(environment: { FILE_RETENTION_DAYS?: number } = {}) {
     const settings = { ...fixture.context.settings, ...environment }
     const { view } = await importFile({ ...fixture, context: { ...fixture.context, settings } }, appId, file)
-    const { error_file_expires_at: expiresAt, finished_at: finishedAt } = await fixture.database.db
+    const { file_links_expire_at: expiresAt, finished_at: finishedAt } = await fixture.database.db
       .selectFrom('imports')
-      .select(['error_file_expires_at', 'finished_at'])
+      .select(['file_links_expire_at', 'finished_at'])
       .where('import_id', '=', view.import_id)
       .executeTakeFirstOrThrow()
     const token = view.error_file_url?.split('/').at(-1) ?? ''
     return { importId: view.import_id, token, linkMs: Number(expiresAt) - Number(finishedAt) }
   }
 
-  const follow = (token: string) => followErrorLink(fixture.database.db, fixture.storage, token)
+  const follow = (token: string) =>
+    followFileLink({ db: fixture.database.db, storage: fixture.storage }, 'errors', token)
 
   /** Lets time pass for an import's link and files. */
   async function passTime(importId: string, ms: number): Promise<void> {
     const earlier = (column: string) => sql<Date>`${sql.ref(column)} - make_interval(secs => ${ms / 1000}::float8)`
     await fixture.database.db
       .updateTable('imports')
-      .set({ finished_at: earlier('finished_at'), error_file_expires_at: earlier('error_file_expires_at') })
+      .set({ finished_at: earlier('finished_at'), file_links_expire_at: earlier('file_links_expire_at') })
       .where('import_id', '=', importId)
       .execute()
   }
@@ -187,7 +188,7 @@ describe('stored files', () => {
     expect(await fixture.storage.stat(key)).toBeUndefined()
     expect(await removeOldFiles(fixture.context)).toBe(0)
     const token = view.error_file_url?.split('/').at(-1) ?? ''
-    expect(await followErrorLink(fixture.database.db, fixture.storage, token)).toBe('expired')
+    expect(await followFileLink({ db: fixture.database.db, storage: fixture.storage }, 'errors', token)).toBe('expired')
   })
 
   /** Makes an import have ended `days` days ago. */

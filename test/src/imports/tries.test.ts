@@ -139,7 +139,7 @@ describe('a batch that commits without its worker learning of it', () => {
         late = false
         // The error file is stored. The batch that was in flight to Postgres all the time commits now.
         const counted = sql<number>`rows_total + 1`
-        await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
+        await fixture.database.db.insertInto('import_chunks').values(chunk).execute()
         await fixture.database.db.updateTable('imports').set({ rows_total: counted, rows_failed: 2 }).execute()
       },
     }
@@ -173,7 +173,7 @@ test('a file that fails its last try during an outage of storage waits for its e
     })
     .execute()
   const { chunk, line } = errorChunkOf({ appId, importId, position: 1, columns: ['user_id', 'city'] }, ['late', 'Rom'])
-  await fixture.database.db.insertInto('import_error_chunks').values(chunk).execute()
+  await fixture.database.db.insertInto('import_chunks').values(chunk).execute()
   expect(await tries.runOnce(importId, { ...fixture.context, storage: full })).toBe('postponed')
   expect(await tries.runOnce(importId)).toBe('failed')
   expect((await resultOf(fixture, appId, importId)).errorFile?.toString()).toContain(line)

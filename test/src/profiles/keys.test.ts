@@ -76,9 +76,9 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
         batch.addValue(Buffer.from(`"${key}":`), start, start + value.length, types[key] ?? 'string')
         start += value.length
       }
-      batch.keepRow(user)
+      batch.keepRow(user, index)
     }
-    const writes = mergeProfiles(tx, { appId, batch, states, toleratesConflicts: false })
+    const writes = mergeProfiles(tx, { appId, batch, states, toleratesConflicts: false, areChangesFound: false })
     return { writes, result: users.map((user) => states.isRegistered(user)) }
   })
 }

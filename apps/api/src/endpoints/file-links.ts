@@ -1,6 +1,6 @@
 import { errors, limits } from '@sluice/contract'
 import { followExportLink } from '@sluice/exports'
-import { followErrorLink } from '@sluice/imports'
+import { followFileLink } from '@sluice/imports'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import type { ApiContext } from '../context.ts'
@@ -12,7 +12,7 @@ type Followed = { url: string } | 'unknown' | 'expired'
 /** What differs between the links to files. */
 interface FileLink {
   id: string
-  route: 'GET /error_files/{token}' | 'GET /export_files/{token}'
+  route: 'GET /error_files/{token}' | 'GET /changes_files/{token}' | 'GET /export_files/{token}'
   tag: 'Bulk import' | 'Profiles'
   summary: string
   description: string
@@ -66,7 +66,23 @@ export const errorFile = fileLink({
   ].join('\n'),
   token: '0b9d4d1e.c2VjcmV0',
   expired: 'The link has expired.',
-  follow: ({ db, storage }, token) => followErrorLink(db, storage, token),
+  follow: (context, token) => followFileLink(context, 'errors', token),
+})
+
+/** The link in the view of an import that keeps its changes (changes.md §1, The changes file). */
+export const changesFile = fileLink({
+  id: 'getChangesFile',
+  route: 'GET /changes_files/{token}',
+  tag: 'Bulk import',
+  summary: 'Download the changes file of an import',
+  description: [
+    `The link in \`changes_file_url\`. It is valid for ${limits.errorFileLinkDays} days. The file is a CSV in gzip, with a line`,
+    'for each value that the import changed: `user_id`, `key`, `type`, `before` and `after`. No value is nothing, and an empty',
+    'string is `""`.',
+  ].join('\n'),
+  token: '0b9d4d1e.c2VjcmV0',
+  expired: 'The link has expired.',
+  follow: (context, token) => followFileLink(context, 'changes', token),
 })
 
 /** The link in the view of an export (second-day.md §3, Exports). */

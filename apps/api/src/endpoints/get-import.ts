@@ -16,6 +16,13 @@ export const exampleImport: ImportView = {
   rows_changed: 120,
   error: null,
   error_file_url: 'https://api.example.com/error_files/0b9d4d1e.c2VjcmV0',
+  keep_changes: true,
+  changes: {
+    rows: { created: 20, changed: 100 },
+    values: { added: 80, changed: 97, removed: 3 },
+    keys: { age: { added: 20, changed: 97, removed: 3 }, name: { added: 60, changed: 0, removed: 0 } },
+  },
+  changes_file_url: 'https://api.example.com/changes_files/0b9d4d1e.c2VjcmV0',
   types: { name: 'string', age: 'int', shop: 'int' },
   warnings: [
     {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../endpoint.ts'
 import { bulkImportV2 } from './bulk-import-v2.ts'
 import { cancelImport } from './cancel-import.ts'
-import { errorFile, exportFile } from './file-links.ts'
+import { changesFile, errorFile, exportFile } from './file-links.ts'
 import { getExport } from './get-export.ts'
 import { getImport } from './get-import.ts'
 import { getUser } from './get-user.ts'
@@ -37,6 +37,7 @@ export const endpoints: readonly Endpoint[] = [
   cancelImport,
   bulkImportV2,
   errorFile,
+  changesFile,
   isLive,
   readiness,
   metrics,

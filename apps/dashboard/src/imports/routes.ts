@@ -1,4 +1,4 @@
-import { cancelImport, findPauses, followErrorLink, listImportsBefore } from '@sluice/imports'
+import { cancelImport, findPauses, followFileLink, listImportsBefore } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
@@ -47,7 +47,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', async (request, reply) => {
     const { details } = await snapshotFor(context, request)
     const token = details.view.error_file_url?.split('/').at(-1)
-    const followed = token === undefined ? 'unknown' : await followErrorLink(db, storage, token)
+    const followed = token === undefined ? 'unknown' : await followFileLink({ db, storage }, 'errors', token)
     if (typeof followed === 'string') throw new PageNotFound()
     return reply.redirect(followed.url, 302)
   })

@@ -1,4 +1,5 @@
 import type { CompiledQuery, Database, RawBuilder } from '@sluice/database'
+import type { findChanges } from './changes/find-changes.ts'
 import type { Columns, ProfileColumn } from './columns/columns.ts'
 import type { ErrorCounts } from './errors/error-counts.ts'
 import type { PreparedBatch } from './rows/prepare.ts'
@@ -22,12 +23,19 @@ interface BatchOwner {
   dataOrder: number
   /** The rows are checked, and nothing is applied. */
   dryRun: boolean
+  /** What the rows change is kept, not only counted. */
+  keepsChanges: boolean
 }
 
 /** How the owner records its progress. */
 export interface ProgressStatements {
   /** Returns a query that finds a row if exactly the rows before this offset of the file are committed. */
   isAt(position: number): CompiledQuery
+  /**
+   * Returns the statement that records what a batch changes. It runs before the rows are merged. Accepts a `select` of
+   * `counts` and `content` as {@link findChanges} returns it. The statement must set `sluice.changes` to the counts.
+   */
+  recordChanges(batch: PreparedBatch, found: RawBuilder<unknown>): CompiledQuery
   /**
    * Returns the statements that record a batch. They end its transaction. One of them must use `mustFind`, so that the
    * transaction fails if the rows are no longer the owner's, or the preceding batch is not committed.

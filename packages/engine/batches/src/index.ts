@@ -1,4 +1,6 @@
 export { Batches, openBatches } from './batches.ts'
+export { ChangeLines, changesFileHeader } from './changes/change-lines.ts'
+export { changesFound } from './changes/find-changes.ts'
 export type { Columns, FileOptions, FileProgress } from './columns/columns.ts'
 export { openColumns } from './columns/open-columns.ts'
 export type { ProgressStatements, WrittenBatch } from './context.ts'

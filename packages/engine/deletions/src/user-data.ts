@@ -37,9 +37,9 @@ export const userData: readonly Step[] = [
     run: async (context, due, now) => ({ users: await deleteUsers(context, due, now) }),
   },
   // Of imports that have not ended.
-  { clears: ['import_error_chunks.content'], run: dropErrorRowsOfApp },
+  { clears: ['import_chunks.content'], run: dropErrorRowsOfApp },
   {
-    clears: ['apps/<app>/imports/', 'import_error_chunks.content'],
+    clears: ['apps/<app>/imports/', 'import_chunks.content'],
     run: async (context, { appId }) => ({ failures: await removeFilesOfApp(context, appId) }),
   },
   {

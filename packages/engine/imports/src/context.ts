@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 export const importSettings = [
   'API_URL',
   'BATCH_ROWS',
+  'CHANGES_FILE_LIMIT',
   'ERROR_FILE_LIMIT',
   'FILE_RETENTION_DAYS',
   'IMPORT_ATTEMPTS',

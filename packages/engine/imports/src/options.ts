@@ -7,10 +7,11 @@ export interface OptionsRow {
   profile_types: Record<string, ValueType>
   new_keys: NewKeys
   clear_marker: string | null
+  keep_changes: boolean
 }
 
 /** The columns of an {@link OptionsRow}. */
-export const optionColumns = ['profile_types', 'new_keys', 'clear_marker'] as const
+export const optionColumns = ['profile_types', 'new_keys', 'clear_marker', 'keep_changes'] as const
 
 /** Returns the options that an import's row has (second-day.md §1, Declared types). */
 export function toOptions(row: OptionsRow): FileOptions {
@@ -18,16 +19,21 @@ export function toOptions(row: OptionsRow): FileOptions {
 }
 
 /** The options that a request may have. Absent and undefined members are the same. */
-export type GivenOptions = { [Name in keyof FileOptions]?: FileOptions[Name] | undefined }
+export type GivenOptions = { [Name in keyof FileOptions]?: FileOptions[Name] | undefined } & {
+  /** What the rows change is kept. */
+  keepChanges?: boolean | undefined
+}
 
 /**
- * Returns the options as values for an import's row. If the request does not say what happens to new keys, the app's
- * default at the time of the request applies.
+ * Returns the options as values for an import's row. For new keys and for what changes, the app's default at the time of
+ * the request applies if the request does not choose (changes.md §1, Asking for it).
  */
-export function optionValues(appId: number, { profileTypes, newKeys, clearMarker }: GivenOptions = {}) {
+export function optionValues(appId: number, options: GivenOptions = {}) {
+  const { profileTypes, newKeys, clearMarker, keepChanges } = options
   return {
     ...(profileTypes !== undefined && { profile_types: JSON.stringify(profileTypes) }),
     new_keys: newKeys ?? sql<NewKeys>`(select a.new_keys from apps a where a.app_id = ${appId})`,
     clear_marker: clearMarker ?? null,
+    keep_changes: keepChanges ?? sql<boolean>`(select a.keep_changes from apps a where a.app_id = ${appId})`,
   }
 }

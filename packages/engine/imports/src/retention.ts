@@ -5,7 +5,7 @@ import type { ImportContext, ImportId } from './context.ts'
 import { sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
 import { importPrefix } from './file/object-keys.ts'
 import { receivedSources } from './intake/reservation.ts'
-import { removeChunks } from './result/drop-error-rows.ts'
+import { removeChunks } from './result/drop-rows.ts'
 
 /** Maximum number of imports that one query returns. */
 const passSize = 100

@@ -172,6 +172,11 @@ export const settings = {
     '1GiB',
     'Maximum size of an error file, and of its rows in Postgres, up to 5GB; further rows with errors are only counted',
   ),
+  CHANGES_FILE_LIMIT: withDefault(
+    sizeUpTo('5GB'),
+    '1GiB',
+    'Maximum size of an uncompressed changes file, and of its rows in Postgres; further changes are only counted',
+  ),
   UPLOAD_ORDER_WAIT: withDefault(
     durationBetween('0', '1d'),
     '30s',

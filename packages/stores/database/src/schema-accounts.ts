@@ -12,6 +12,8 @@ export interface AppsTable {
   row_hash_secret: Generated<Buffer>
   /** What imports do with columns that are neither registered nor declared, unless their request says otherwise. */
   new_keys: Generated<NewKeys>
+  /** Imports keep what they change, unless their requests say otherwise. */
+  keep_changes: Generated<boolean>
   /** Since when no import of the app is claimed; null if the app is not paused. */
   paused_at: NullableTimestamp
   /** When the deletion of the app began; null if nobody deletes it. */

@@ -48,6 +48,8 @@ export interface ImportsTable {
   new_keys: Generated<NewKeys>
   /** A cell with this text removes its key from the user's profile. */
   clear_marker: string | null
+  /** What the rows change is kept, for the changes file. */
+  keep_changes: Generated<boolean>
 
   attempt: Generated<number>
   /** Claims since the last committed batch. Above the limit, the import fails (design.md §4). */
@@ -76,6 +78,8 @@ export interface ImportsTable {
   rows_failed: Generated<number>
   /** Rows that changed a profile as the preceding rows had left it. */
   rows_changed: Generated<number>
+  /** What the rows changed, if the import keeps its changes or is a dry run. Counts of 0 may be missing. */
+  changes: ColumnType<StoredChanges, string | undefined, string>
   /** Rows of the error file by message. `error-counts.ts` of packages/engine/imports limits the number of messages. */
   error_counts: ColumnType<Record<string, number>, string | undefined, string>
   /** Bytes of the invalid rows so far in the error file, without its header; 0 after the import has ended. */
@@ -93,7 +97,13 @@ export interface ImportsTable {
   report_due: Generated<boolean>
   error_file_key: string | null
   error_file_secret: string | null
-  error_file_expires_at: NullableTimestamp
+  /** Bytes of the changed rows so far, as the chunks hold them; 0 after the import has ended. */
+  changes_bytes: Generated<number>
+  /** The first row with changes that the changes file lacks; 1 if there is no file. */
+  changes_file_ends_before_row: number | null
+  changes_file_key: string | null
+  changes_file_secret: string | null
+  file_links_expire_at: NullableTimestamp
   files_removed_at: NullableTimestamp
   /** Number of `data_order` when rows that were kept for the error file were last dropped; null if they never were. */
   error_rows_since: number | null
@@ -105,17 +115,26 @@ export interface ImportsTable {
   finished_at: NullableTimestamp
 }
 
-/** Rows of a growing error file. They commit with their batch, and are removed when the file is in storage. */
-export interface ImportErrorChunksTable {
+/** Rows and values that changed. */
+export interface StoredChanges {
+  created?: number
+  changed?: number
+  /** By key, how many values were added, changed and removed. */
+  keys?: Record<string, { added?: number; changed?: number; removed?: number }>
+}
+
+/** Rows of a growing error file or changes file. They commit with their batch, and are removed when the file is in storage. */
+export interface ImportChunksTable {
   app_id: number
   import_id: string
+  file: Generated<'errors' | 'changes'>
   /**
-   * The import's position after the batch whose invalid rows the chunk holds. The chunks form the file in this order.
+   * The import's position after the batch whose rows the chunk holds. The chunks form the file in this order.
    */
   position: number
-  /** The rows, in the compact form of `kept-rows.ts` of packages/engine/imports. */
+  /** The rows, in the compact form of `kept-rows.ts` or `changed-rows.ts` of packages/engine/batches. */
   content: Buffer
-  /** Offset and length of the rows in the error file, bytes. */
+  /** Offset and length in bytes: of invalid rows in the error file, of changed rows in all chunks. */
   starts_at: number
   bytes: number
 }

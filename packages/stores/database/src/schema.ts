@@ -16,7 +16,7 @@ import type {
   BucketUploadsTable,
   ColumnMappingsTable,
   FileSweepsTable,
-  ImportErrorChunksTable,
+  ImportChunksTable,
   ImportSlotTimeTable,
   ImportsTable,
   UnannouncedFileFailuresTable,
@@ -65,7 +65,7 @@ export interface Schema {
   campaign_targets: { app_id: number; user_id: string }
   profile_keys: ProfileKeysTable
   imports: ImportsTable
-  import_error_chunks: ImportErrorChunksTable
+  import_chunks: ImportChunksTable
   import_slot_time: ImportSlotTimeTable
   column_mappings: ColumnMappingsTable
   /** Occupies 1 MiB, which is freed when the disk is full (`disk-full.ts` of packages/engine/imports). */

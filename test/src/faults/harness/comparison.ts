@@ -91,7 +91,7 @@ async function compareApp(
   const keys = await registeredKeys(deployment.db, app.appId)
   compare('keys', sorted(Object.fromEntries(keys)), sorted(expected.keys))
   const { rows } = await sql<{ count: number }>`
-    select count(*) from import_error_chunks where app_id = ${app.appId}
+    select count(*) from import_chunks where app_id = ${app.appId}
   `.execute(deployment.db)
   compare('error chunks left', rows[0]?.count, 0)
 }

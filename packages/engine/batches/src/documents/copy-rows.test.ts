@@ -45,7 +45,7 @@ test('the rows have app, ID, hash and document of the chosen users, and no hash 
         const cell = Buffer.from(String(value))
         batch.beginRow(cell, true)
         batch.addValue(Buffer.from('"n":'), 0, cell.length, 'int')
-        batch.keepRow(numbers[index] ?? 0)
+        batch.keepRow(numbers[index] ?? 0, index)
       }
       const chosen = [...new Set(numbers)].filter((user) => isChosen(user))
       const expected = chosen.map((user) => {

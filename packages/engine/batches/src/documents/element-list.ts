@@ -62,6 +62,11 @@ export class ElementList {
     return this.#offset(element + 1)
   }
 
+  /** Returns an element's content, valid until the list changes. */
+  bytesOf(element: number): Buffer {
+    return this.writer.bytes.subarray(this.startOf(element), this.endOf(element))
+  }
+
   /** Writes an element with its preceding length, which is the binary format of any value. */
   writeTo(writer: ByteWriter, element: number): void {
     writer.write(this.writer.bytes, this.#offset(element), this.#offset(element + 1))

@@ -11,7 +11,7 @@ const steps = {
   addValue: (batch: ProfileBatch) => batch.addValue(jsonKey, 0, 1, 'int'),
   addWrongValue: (batch: ProfileBatch) => batch.addValue(jsonKey, 1, 2, 'int'),
   addRemoval: (batch: ProfileBatch) => batch.addRemoval(jsonKey),
-  keepRow: (batch: ProfileBatch) => batch.keepRow(0),
+  keepRow: (batch: ProfileBatch) => batch.keepRow(0, 0),
   dropRow: (batch: ProfileBatch) => batch.dropRow(),
   read: (batch: ProfileBatch) => batch.documentArray(batch.hasDocument(0) ? [0] : []),
   clearValues: (batch: ProfileBatch) => batch.clearValues(),
@@ -53,8 +53,8 @@ test('a removed key is null in the document, and a later row of the user may set
 
 test('a row of a user that the batch does not have is refused', () => {
   const batch = after('beginRow', 'addValue')
-  expect(() => batch.keepRow(1)).toThrow('user 1 is not in the batch')
-  expect(() => batch.keepRow(-1)).toThrow('user -1 is not in the batch')
+  expect(() => batch.keepRow(1, 0)).toThrow('user 1 is not in the batch')
+  expect(() => batch.keepRow(-1, 0)).toThrow('user -1 is not in the batch')
 })
 
 test('the document of a user that has none cannot be read', () => {

@@ -44,6 +44,8 @@ export class ProfileBatch {
   readonly #rowWriter = new ByteWriter(2 ** 10)
   /** By user, the number of its document; -1 if it has none. */
   readonly #documentOf: number[] = []
+  /** By document, the number of its row in the batch. */
+  readonly #rowOf: number[] = []
   /** By user with several rows, the documents of the rows in order. They are joined when the batch is complete. */
   readonly #rowsOf = new Map<number, number[]>()
   #phase: Phase = 'users'
@@ -75,6 +77,7 @@ export class ProfileBatch {
   /** Removes the values and keeps the users. */
   clearValues(): void {
     this.#documents.clear()
+    this.#rowOf.length = 0
     this.#documentOf.fill(-1)
     for (const rows of this.#rowsOf.values()) rows.length = 0
     this.#hasRemovals = false
@@ -145,8 +148,8 @@ export class ProfileBatch {
     this.#hasRemovals = true
   }
 
-  /** Ends the row, and assigns its values to this user. */
-  keepRow(user: number): void {
+  /** Ends the row, and assigns its values to this user. Accepts the number of the row in the batch. */
+  keepRow(user: number, row: number): void {
     if (this.#phase !== 'open row') throw outOfOrder('keepRow', this.#phase)
     if (user < 0 || user >= this.size) throw new Error(`user ${user} is not in the batch`)
     if (this.#isEmptyRow()) {
@@ -157,6 +160,7 @@ export class ProfileBatch {
     this.#documents.writer.writeByte(closingBrace)
     const document = this.#documents.end()
     this.#documentOf[user] = document
+    this.#rowOf[document] = row
     this.#rowsOf.get(user)?.push(document)
   }
 
@@ -201,14 +205,32 @@ export class ProfileBatch {
     return this.#rowsOf.has(user)
   }
 
-  /** Returns the rows of repeated users, in order: a `text[]` of their users' IDs, and one of their documents. */
-  rowArrays(users: readonly number[]): { ids: Buffer; documents: Buffer; count: number } {
-    const rows = users.flatMap((user) => (this.#rowsOf.get(user) ?? []).map((document) => ({ user, document })))
+  /**
+   * Returns the rows of these users by user: a `text[]` of their users' IDs, one of their documents, and their numbers
+   * in the batch. Each user must have a document.
+   */
+  rowArrays(users: readonly number[]): { ids: Buffer; documents: Buffer; numbers: number[] } {
+    const rows = users.flatMap((user) => this.#documentsOf(user).map((document) => ({ user, document })))
     return {
       ids: this.#ids.arrayOf(rows.map(({ user }) => user)),
       documents: this.#documents.arrayOf(rows.map(({ document }) => document)),
-      count: rows.length,
+      numbers: rows.map(({ document }) => this.#rowOf[document] ?? 0),
     }
+  }
+
+  /** Returns the rows of these users, with the numbers of the rows in the batch. Each user must have a document. */
+  *rowsOf(users: readonly number[]): Generator<{ id: Buffer; document: Buffer; row: number }, void, void> {
+    for (const user of users)
+      for (const document of this.#documentsOf(user))
+        yield {
+          id: this.#ids.bytesOf(user),
+          document: this.#documents.bytesOf(document),
+          row: this.#rowOf[document] ?? 0,
+        }
+  }
+
+  #documentsOf(user: number): readonly number[] {
+    return this.#rowsOf.get(user) ?? [documentOfUser(this.#documentOf, user)]
   }
 
   /** Whether a user has new values in this batch. */

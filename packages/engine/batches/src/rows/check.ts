@@ -92,7 +92,7 @@ function checkRow(
     if (problem !== undefined) note(findings, number, columnProblem(index, problem.message))
   }
   const isValid = findings.rows.length === precedingProblems
-  if (isValid) profileBatch.keepRow(user)
+  if (isValid) profileBatch.keepRow(user, number)
   else profileBatch.dropRow()
   return isValid
 }

@@ -9,6 +9,7 @@ import {
   sql,
   writeTogether,
 } from '@sluice/database'
+import { findChanges } from '../changes/find-changes.ts'
 import type { BatchContext, WrittenBatch } from '../context.ts'
 import { checkRows } from '../rows/check.ts'
 import { keepInvalidRows } from '../rows/invalid-rows.ts'
@@ -73,7 +74,7 @@ async function writeBatch(
   isRetry: boolean,
 ): Promise<Committed> {
   const { db, columns, progress } = context
-  const { appId, dataOrder, dryRun } = context.owner
+  const { appId, dataOrder, dryRun, keepsChanges } = context.owner
   const { profileBatch, keptRows } = batch
   const plan = planOf(place.expectation, isRetry)
   // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
@@ -90,16 +91,22 @@ async function writeBatch(
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, context, findings.toRegister)
     const failed = keepInvalidRows(batch, { findings, states, columns, precedingRows: place.precedingRows })
-    const merge = { appId, batch: profileBatch, states, toleratesConflicts: plan.toleratesConflicts }
+    const areChangesFound = dryRun || keepsChanges
+    const toleratesConflicts = plan.toleratesConflicts && !areChangesFound
+    const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound }
+    const { precedingRows } = place
     const written = {
       ...batch,
       ...failed,
       hasNewTypes: batch.types !== place.precedingTypes && !isDeepStrictEqual(batch.types, place.precedingTypes),
       registered,
-      rowsChanged: dryRun ? sql<number>`0` : rowsChanged(merge),
+      rowsChanged: rowsChanged(merge),
     }
     const writes = [
       ...(place.followsBatchInFlight ? afterPrecedingBatch(context, batch, place) : []),
+      ...(areChangesFound
+        ? [progress.recordChanges(batch, findChanges({ ...merge, precedingRows, dryRun, keepsRows: keepsChanges }))]
+        : []),
       // Only one batch of a file is here at a time. Its locks delay profile updates of these users until it commits.
       ...(dryRun ? [] : mergeProfiles(tx, merge)),
       // The owner's statements come last, because they lock its row. Otherwise others would wait for the row while

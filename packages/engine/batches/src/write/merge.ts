@@ -1,5 +1,6 @@
 import { type CompiledQuery, copyInto, type Database, prepared, type RawBuilder, sql } from '@sluice/database'
 import { mergeIntoExisting } from '@sluice/profiles'
+import { changesFound } from '../changes/find-changes.ts'
 import { copyColumns } from '../documents/copy-rows.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
@@ -15,6 +16,8 @@ interface Merge {
   states: UserStates
   /** Another transaction may have inserted a user's first profile since. It is then updated. */
   toleratesConflicts: boolean
+  /** The rows that change something were found and counted before. A first profile may not have come since. */
+  areChangesFound: boolean
 }
 
 /**
@@ -30,12 +33,14 @@ export function mergeProfiles(tx: Database, merge: Merge): CompiledQuery[] {
   const [toInsert, toUpdate] = [states.toInsert(batch), states.toUpdate(batch)]
   const all = [...toInsert, ...toUpdate]
   const repeated = all.filter((user) => batch.isRepeated(user))
-  const statements = repeated.length > 0 ? [countChangesOfRepeated(tx, merge, repeated)] : []
+  const areCounted = repeated.length === 0 || merge.areChangesFound
+  const statements = areCounted ? [] : [countChangesOfRepeated(tx, merge, repeated)]
   if (toInsert.length > 0)
     statements.push(batch.hasRemovals ? insertStripped(tx, merge, toInsert) : insertProfiles(tx, merge, toInsert))
   // If documents remove keys, the insert passes over profiles that another transaction has inserted meanwhile. The
   // update of all users then merges into them as well.
-  const updated = batch.hasRemovals ? all.sort((one, other) => one - other) : toUpdate
+  const mayMeet = batch.hasRemovals && !merge.areChangesFound
+  const updated = mayMeet ? all.sort((one, other) => one - other) : toUpdate
   if (updated.length > 0) statements.push(updateProfiles(tx, merge, updated))
   return statements
 }
@@ -50,11 +55,8 @@ export function mergeProfiles(tx: Database, merge: Merge): CompiledQuery[] {
  * - `on conflict`, as below if conflicts are tolerated: 7.0 to 7.3
  * - documents as `jsonb[]`: 7.2
  */
-function insertProfiles(
-  tx: Database,
-  { appId, batch, toleratesConflicts }: Merge,
-  users: readonly number[],
-): CompiledQuery {
+function insertProfiles(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
+  const { appId, batch, toleratesConflicts } = merge
   if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
   return prepared`
     with written as (
@@ -65,7 +67,7 @@ function insertProfiles(
       ${mergeIntoExisting}
       returning p.row_hash
     )
-    select ${countWritten}
+    select ${countWritten(merge)}
   `.compile(tx)
 }
 
@@ -74,7 +76,8 @@ function insertProfiles(
  * removed key, and no stored value is null. So stripping the nulls leaves the keys that are set. A profile that would
  * be empty is not inserted.
  */
-function insertStripped(tx: Database, { appId, batch }: Merge, users: readonly number[]): CompiledQuery {
+function insertStripped(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
+  const { appId, batch, areChangesFound } = merge
   return prepared`
     with written as (
       insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
@@ -86,17 +89,18 @@ function insertStripped(tx: Database, { appId, batch }: Merge, users: readonly n
         offset 0
       ) g
       where g.attributes <> '{}'
-      on conflict (app_id, user_id) do nothing
+      ${areChangesFound ? sql`` : sql`on conflict (app_id, user_id) do nothing`}
       returning row_hash
     )
-    select ${countWritten}
+    select ${countWritten(merge)}
   `.compile(tx)
 }
 
 /**
  * Returns the statement that updates existing profiles. If documents remove keys, nulls are stripped from the result.
  */
-function updateProfiles(tx: Database, { appId, batch }: Merge, users: readonly number[]): CompiledQuery {
+function updateProfiles(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
+  const { appId, batch } = merge
   const [merged, isChanged] = batch.hasRemovals
     ? [
         sql`jsonb_strip_nulls(p.attributes || g.document)`,
@@ -118,7 +122,7 @@ function updateProfiles(tx: Database, { appId, batch }: Merge, users: readonly n
         and ${isChanged}
       returning p.row_hash
     )
-    select ${countWritten}
+    select ${countWritten(merge)}
   `.compile(tx)
 }
 
@@ -131,7 +135,9 @@ function addChanged(added: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 /** Counts the rows of `written`. Users with several rows have no hash, and are counted by a statement of their own. */
-const countWritten = addChanged(sql`(select count(row_hash) from written)`)
+function countWritten({ areChangesFound }: Merge): RawBuilder<unknown> {
+  return areChangesFound ? sql`` : addChanged(sql`(select count(row_hash) from written)`)
+}
 
 /**
  * Returns the statement that counts the rows of users with several rows, before these rows are merged. A row counts if
@@ -140,11 +146,11 @@ const countWritten = addChanged(sql`(select count(row_hash) from written)`)
  * Locks the profiles, so that they do not change before the rows are merged.
  */
 function countChangesOfRepeated(tx: Database, { appId, batch }: Merge, users: readonly number[]): CompiledQuery {
-  const { ids, documents, count } = batch.rowArrays(users)
+  const { ids, documents, numbers } = batch.rowArrays(users)
   return prepared`
     with given as materialized (
       select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
-        generate_series(1, ${count}::integer) as row
+        unnest(${numbers}::integer[]) as row
     ), stored as materialized (
       select user_id, attributes || '{}' as attributes from profiles
       where app_id = ${appId}::integer and user_id = any(${batch.idArray(users)}::text[])
@@ -164,7 +170,9 @@ function countChangesOfRepeated(tx: Database, { appId, batch }: Merge, users: re
  * Returns an expression for the number of rows that the statements of {@link mergeProfiles} have changed something
  * with, for a later statement of the same transaction.
  */
-export function rowsChanged({ batch, states, toleratesConflicts }: Merge): RawBuilder<number> {
+export function rowsChanged({ batch, states, toleratesConflicts, areChangesFound }: Merge): RawBuilder<number> {
+  if (areChangesFound)
+    return sql<number>`(${changesFound} ->> 'created')::bigint + (${changesFound} ->> 'changed')::bigint`
   const isCopied = !toleratesConflicts && !batch.hasRemovals
   const copied = isCopied ? states.toInsert(batch).filter((user) => !batch.isRepeated(user)).length : 0
   return sql<number>`${copied}::bigint + ${changedSoFar}`

@@ -21,7 +21,7 @@ export const appTables: readonly AppTable[] = [
   { name: 'invitation_mails' },
   { name: 'users', key: { column: 'user_id', type: 'text' } },
   { name: 'profiles', key: { column: 'user_id', type: 'text' } },
-  { name: 'import_error_chunks', key: { column: 'import_id', type: 'uuid' } },
+  { name: 'import_chunks', key: { column: 'import_id', type: 'uuid' } },
   { name: 'imports', key: { column: 'import_id', type: 'uuid' } },
   { name: 'import_slot_time' },
   { name: 'column_mappings' },

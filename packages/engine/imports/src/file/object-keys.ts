@@ -17,3 +17,8 @@ export function uploadKey(appId: number, importId: string): string {
 export function errorFileKey(appId: number, importId: string, attempt: number): string {
   return `${importPrefix(appId, importId)}errors-${attempt}.csv`
 }
+
+/** Returns the storage key of a changes file. It contains the attempt, as that of an error file does. */
+export function changesFileKey(appId: number, importId: string, attempt: number): string {
+  return `${importPrefix(appId, importId)}changes-${attempt}.csv.gz`
+}

@@ -37,6 +37,7 @@ export async function requestImport(
     profileTypes: request.profile_types,
     newKeys: request.new_keys,
     clearMarker: request.clear_marker,
+    keepChanges: request.keep_changes,
   }
   const terms = { contentType, byteSize, checksum }
   const url = await storage.presignUpload(objectKey, terms, limits.uploadWindowMs)

@@ -17,6 +17,8 @@ export interface Claim extends ImportId {
 export interface ClaimedImport extends Claim {
   /** The file is checked, and nothing is applied. */
   dryRun: boolean
+  /** What the rows change is kept. */
+  keepsChanges: boolean
   options: FileOptions
   fileName: string | null
   /** Deletions with a higher number completed after the data was sent. */
@@ -92,7 +94,7 @@ export async function claimImport(
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, data_order, attempt,
-  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, columns, types,
+  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, keep_changes, columns, types,
   warnings, spelling_counts, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
@@ -130,6 +132,7 @@ export function toClaim(row: ClaimRow): ClaimedImport {
     ...id,
     state: row.state,
     dryRun: row.dry_run,
+    keepsChanges: row.keep_changes,
     options: toOptions(row),
     fileName: row.file_name,
     dataOrder: row.data_order,

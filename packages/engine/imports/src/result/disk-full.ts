@@ -1,7 +1,7 @@
 import { type Database, isDiskFull, sql } from '@sluice/database'
 import type { ImportContext } from '../context.ts'
-import { hasRowsToDrop } from './drop-error-rows.ts'
-import { allRows } from './error-file.ts'
+import { allRows, type ChunkFile } from './chunks.ts'
+import { hasRowsToDrop } from './drop-rows.ts'
 
 /**
  * Rows are removed only if an import keeps at least this many bytes for its error file. Fewer would not free enough
@@ -15,17 +15,18 @@ const maxSetAsideBytes = 4 * 2 ** 20
 /** Key of the lock that a process holds while it makes room: "room" in ASCII. */
 const makingRoom = 0x726f6f6d
 
-/** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes six. */
+/** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes seven. */
 const chunksPerInsert = 1_000
 
 /** An import that keeps rows for its error file. */
 interface Holder {
   app_id: number
   import_id: string
-  /** Number of bytes of the rows that the import keeps. */
+  /** Number of bytes of the rows that the import keeps for its files. */
   bytes: number
   /** The import's position when its rows were removed. */
   position: number
+  changes_end: number | null
   /** The import's error file is still to be made, and none of its rows were removed before. */
   is_open: boolean
 }
@@ -87,10 +88,10 @@ const isOpen = sql<boolean>`(state in ('queued', 'processing') or report_due)`
 /** Returns the imports that keep rows, by bytes, largest first. */
 async function holders(db: Database): Promise<Holder[]> {
   const { rows } = await sql<Holder>`
-    select app_id, import_id, bytes, position, ${isOpen} and error_file_ends_before_row is null as is_open
+    select app_id, import_id, bytes, position, changes_file_ends_before_row as changes_end, ${isOpen} and error_file_ends_before_row is null as is_open
     from imports join (
       select app_id, import_id, sum(octet_length(content))::bigint as bytes
-      from import_error_chunks group by app_id, import_id
+      from import_chunks group by app_id, import_id
     ) chunks using (app_id, import_id)
     order by bytes desc
   `.execute(db)
@@ -99,7 +100,7 @@ async function holders(db: Database): Promise<Holder[]> {
 
 /** Rows of an import that are restored when there is room. */
 interface SetAside extends Holder {
-  chunks: { position: number; content: Buffer; starts_at: number; bytes: number }[]
+  chunks: { file: ChunkFile; position: number; content: Buffer; starts_at: number; bytes: number }[]
 }
 
 /**
@@ -118,7 +119,10 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
     const { app_id, import_id, bytes } = holder
     await tx
       .updateTable('imports')
-      .set({ error_file_ends_before_row: allRows })
+      .set({
+        error_file_ends_before_row: allRows,
+        changes_file_ends_before_row: sql`case when keep_changes then ${allRows}::integer end`,
+      })
       .where('app_id', '=', app_id)
       .where('import_id', '=', import_id)
       .execute()
@@ -127,7 +131,7 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
       setAside.push({ ...holder, chunks: await chunksOf(tx, holder) })
     else log.warn({ app_id, import_id, bytes }, 'rows of an error file removed: the disk of Postgres is full')
   }
-  await sql`truncate import_error_chunks`.execute(tx)
+  await sql`truncate import_chunks`.execute(tx)
   return setAside
 }
 
@@ -140,14 +144,14 @@ async function removeRows(tx: Database, { log }: Context): Promise<SetAside[]> {
  */
 async function lockChunks(tx: Database): Promise<void> {
   await sql`set local lock_timeout = '5s'`.execute(tx)
-  await sql`lock table import_error_chunks in access exclusive mode`.execute(tx)
+  await sql`lock table import_chunks in access exclusive mode`.execute(tx)
   await sql`set local lock_timeout = '500ms'`.execute(tx)
 }
 
 async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<SetAside['chunks']> {
   return await db
-    .selectFrom('import_error_chunks')
-    .select(['position', 'content', 'starts_at', 'bytes'])
+    .selectFrom('import_chunks')
+    .select(['file', 'position', 'content', 'starts_at', 'bytes'])
     .where('app_id', '=', app_id)
     .where('import_id', '=', import_id)
     .execute()
@@ -157,12 +161,12 @@ async function chunksOf(db: Database, { app_id, import_id }: Holder): Promise<Se
  * Restores the rows of an import. Does nothing if a batch has committed meanwhile without its rows, if a deletion would
  * have dropped them, or if the import has ended.
  */
-async function restore(db: Database, { app_id, import_id, position, chunks }: SetAside): Promise<void> {
+async function restore(db: Database, { app_id, import_id, position, changes_end, chunks }: SetAside): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await lockChunks(tx)
     const reopened = await tx
       .updateTable('imports as i')
-      .set({ error_file_ends_before_row: null })
+      .set({ error_file_ends_before_row: null, changes_file_ends_before_row: changes_end })
       .where('app_id', '=', app_id)
       .where('import_id', '=', import_id)
       .where('position', '=', position)
@@ -172,7 +176,7 @@ async function restore(db: Database, { app_id, import_id, position, chunks }: Se
     if (reopened.numUpdatedRows === 0n) return
     for (let at = 0; at < chunks.length; at += chunksPerInsert) {
       const values = chunks.slice(at, at + chunksPerInsert).map((chunk) => ({ app_id, import_id, ...chunk }))
-      await tx.insertInto('import_error_chunks').values(values).execute()
+      await tx.insertInto('import_chunks').values(values).execute()
     }
   })
 }

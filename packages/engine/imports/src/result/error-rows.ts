@@ -54,7 +54,7 @@ async function* linesOfChunks(
   columns: readonly string[],
 ): AsyncGenerator<Buffer> {
   const chunks = await db
-    .selectFrom('import_error_chunks')
+    .selectFrom('import_chunks')
     .select(({ fn, val }) => fn<Buffer>('substring', ['content', val(1), val(maxChunkBytes)]).as('content'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)

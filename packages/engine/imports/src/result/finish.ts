@@ -6,27 +6,34 @@ import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, claimed, type Removals, removalColumns, renewLease } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
 import { nextState } from '../states.ts'
-import { removeChunks } from './drop-error-rows.ts'
-import { allRows, type EndedRun, type StoredErrorFile, storeErrorFile } from './error-file.ts'
-import { errorFileUrl } from './error-link.ts'
+import { storeChangesFile } from './changes-file.ts'
+import { allRows, type EndedRun, type StoredFile } from './chunks.ts'
+import { removeChunks } from './drop-rows.ts'
+import { storeErrorFile } from './error-file.ts'
+import { fileUrl } from './file-link.ts'
 import { enqueueImportEvent } from './import-event.ts'
 
 /** The end of an import. */
 export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
 
-/** An import that ends, and its error file. */
-interface Ending extends EndedRun, StoredErrorFile {
-  end: End
-  /** Storage refused the error file. */
-  isRefused: boolean
-  /** The secret part of the link to the file; null without a file. */
+/** A stored file, and the secret part of its link; null without a file. */
+interface LinkedFile extends StoredFile {
   secret: string | null
+}
+
+/** An import that ends, and its files. */
+interface Ending extends EndedRun {
+  errors: LinkedFile
+  changes: LinkedFile
+  end: End
+  /** Storage refused the files. */
+  isRefused: boolean
   /** Removals before the file was stored. */
   removedBefore: Removals
 }
 
 /**
- * Ends an import (service.md, States and transitions). Stores its error file, then writes its state, its mails and its
+ * Ends an import (service.md, States and transitions). Stores its error file and its changes file, then writes its state, its mails and its
  * webhook deliveries in one transaction, which is durable when this returns. Stores the error file again if its rows
  * are removed meanwhile, by a deletion or because of a full disk.
  *
@@ -49,24 +56,29 @@ export async function finish(
   }
 }
 
-/** Stores the error file. Returns undefined if rows of the file were removed meanwhile. */
+function linked(file: StoredFile): LinkedFile {
+  return { ...file, secret: file.key === undefined ? null : randomBytes(24).toString('base64url') }
+}
+
+/** Stores the files. Returns undefined if rows of the files were removed meanwhile. */
 async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promise<Ending | undefined> {
   const { context, claim, progress } = run
   // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
   // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
   try {
-    const stored = await storeErrorFile(run)
-    const secret = stored.key === undefined ? null : randomBytes(24).toString('base64url')
-    return { ...run, ...stored, end, isRefused: false, secret, removedBefore }
+    const errors = linked(await storeErrorFile(run))
+    const changes = linked(await storeChangesFile(run))
+    return { ...run, errors, changes, end, isRefused: false, removedBefore }
   } catch (error) {
     if (context.shutdown?.aborted) throw error
     // If rows are removed while the file is sent, the file is shorter than its declared size, and sending it fails.
     if (!isDeepStrictEqual(await removals(context.db, claim), removedBefore)) return undefined
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
-    context.log.error({ err: error }, 'error file not stored')
-    const endsBeforeRow = progress.rowsFailed > 0 ? allRows : undefined
-    return { ...run, key: undefined, endsBeforeRow, end, isRefused: true, secret: null, removedBefore }
+    context.log.error({ err: error }, 'files of an import not stored')
+    const without = (had: boolean) => linked({ key: undefined, endsBeforeRow: had ? allRows : undefined })
+    const files = { errors: without(progress.rowsFailed > 0), changes: without(claim.keepsChanges) }
+    return { ...run, ...files, end, isRefused: true, removedBefore }
   }
 }
 
@@ -75,7 +87,7 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
  * removes the file. Throws {@link ClaimLost}.
  */
 async function commit(ending: Ending): Promise<MailId[] | undefined> {
-  const { context, claim, key, removedBefore } = ending
+  const { context, claim, errors, changes, removedBefore } = ending
   const mails = await context.db.transaction().execute(async (tx) => {
     const counts = await writeEnd(tx, ending)
     if (counts === undefined) {
@@ -87,13 +99,15 @@ async function commit(ending: Ending): Promise<MailId[] | undefined> {
     if (!ending.isRefused) await removeChunks(tx, claim)
     return await notify(tx, ending, counts)
   })
-  if (mails === undefined && key !== undefined) await context.storage.removeAll(key)
+  if (mails === undefined)
+    for (const { key } of [errors, changes]) if (key !== undefined) await context.storage.removeAll(key)
   return mails
 }
 
 /** Writes the end into the import's row. Returns its counts; undefined if the claim is lost, or rows were removed. */
 async function writeEnd(tx: Database, ending: Ending) {
-  const { claim, progress, end, key, endsBeforeRow, secret, removedBefore } = ending
+  const { claim, progress, end, errors, changes, removedBefore } = ending
+  const hasLink = errors.secret !== null || changes.secret !== null
   return await claimed({ db: tx }, claim)
     // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
     // error file.
@@ -110,10 +124,14 @@ async function writeEnd(tx: Database, ending: Ending) {
       }),
       report_due: false,
       error_bytes: 0,
-      error_file_ends_before_row: endsBeforeRow ?? null,
-      error_file_key: key ?? null,
-      error_file_secret: secret,
-      error_file_expires_at: secret === null ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
+      error_file_ends_before_row: errors.endsBeforeRow ?? null,
+      error_file_key: errors.key ?? null,
+      error_file_secret: errors.secret,
+      changes_bytes: 0,
+      changes_file_ends_before_row: changes.endsBeforeRow ?? null,
+      changes_file_key: changes.key ?? null,
+      changes_file_secret: changes.secret,
+      file_links_expire_at: !hasLink ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
     })
     .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
     .executeTakeFirst()
@@ -123,11 +141,12 @@ type EndCounts = NonNullable<Awaited<ReturnType<typeof writeEnd>>>
 
 /** Records the webhook deliveries and the mails about the end. Returns the mails. */
 async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<MailId[]> {
-  const { context, claim, progress, end, endsBeforeRow, secret } = ending
+  const { context, claim, progress, end, errors } = ending
   const { appId, importId } = claim
   await enqueueImportEvent(tx, claim, end.state)
   const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
-  const url = secret === null ? undefined : errorFileUrl(context.settings.API_URL, importId, secret)
+  const { secret } = errors
+  const url = secret === null ? undefined : fileUrl(context.settings.API_URL, 'errors', { importId, secret })
   const content = importNotification({
     importId,
     fileName: claim.fileName ?? undefined,
@@ -140,7 +159,7 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     rowsChanged: counts.rows_changed,
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
-    errorFileEndsBeforeRow: endsBeforeRow,
+    errorFileEndsBeforeRow: errors.endsBeforeRow,
     warnings: progress.warnings,
   })
   return await enqueueMails(tx, appId, `import:${importId}`, content)

@@ -9,7 +9,7 @@ type EndState = Extract<ImportState, 'completed' | 'failed' | 'cancelled' | 'exp
 
 /**
  * Records the webhook deliveries about the end of an import, in the transaction `tx` of its end
- * (second-day.md §5, Event bodies). The data are the import view without the link to the error file, and without the
+ * (second-day.md §5, Event bodies). The data are the import view without the links to its files, and without the
  * examples of warnings, which are values of users.
  */
 export async function enqueueImportEvent(tx: Database, { appId, importId }: ImportId, state: EndState): Promise<void> {
@@ -19,7 +19,7 @@ export async function enqueueImportEvent(tx: Database, { appId, importId }: Impo
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
-  const { error_file_url: _, ...view } = toView(row, undefined)
+  const { error_file_url: _, changes_file_url: __, ...view } = toView(row, undefined)
   const data = { ...view, warnings: view.warnings.map((warning) => ({ ...warning, examples: [] })) }
   const timestamp = view.finished_at ?? new Date().toISOString()
   await enqueueEvent(tx, appId, { type, id: importId, timestamp, data, hasFileName: view.file_name !== null })

@@ -1,5 +1,5 @@
-import type { ProgressStatements, WrittenBatch } from '@sluice/batches'
-import { type CompiledQuery, encodeTextArray, mustFind, prepared, sql } from '@sluice/database'
+import { changesFound, type ProgressStatements, type WrittenBatch } from '@sluice/batches'
+import { type CompiledQuery, encodeTextArray, mustFind, prepared, type RawBuilder, sql } from '@sluice/database'
 import { claimed } from '../order/claim.ts'
 import { errorRoomBytes } from '../result/error-file.ts'
 import type { Run } from './run.ts'
@@ -24,6 +24,7 @@ export function progressStatements(run: Run): ProgressStatements {
         .where('import_id', '=', claim.importId)
         .where('position', '=', positionBefore(start))
         .compile(),
+    recordChanges: (batch, found) => saveChangedRows(run, batch, found),
     // The update comes last, because it adds the bytes of the chunk to `error_bytes`.
     record: (batch) => {
       const update = updateProgress(run, batch, positionBefore(batch.start), roomBytes)
@@ -58,7 +59,7 @@ export function progressStatements(run: Run): ProgressStatements {
  */
 function saveKeptRows({ context, claim }: Run, { keptRows, end }: WrittenBatch, roomBytes: number): CompiledQuery {
   return prepared`
-    insert into import_error_chunks (app_id, import_id, position, content, starts_at, bytes)
+    insert into import_chunks (app_id, import_id, position, content, starts_at, bytes)
     select app_id, import_id, ${end}::bigint, ${keptRows.content()}::bytea, error_bytes, ${keptRows.lineBytes}::bigint
     from imports
     where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
@@ -67,15 +68,47 @@ function saveKeptRows({ context, claim }: Run, { keptRows, end }: WrittenBatch, 
 }
 
 /**
+ * Returns the statement that notes what a batch changes for {@link updateProgress}, and saves the rows as a chunk of the
+ * changes file (changes.md §1, The changes file). As with invalid rows, the first chunk that exceeds the limit is still
+ * saved. Of the first one that is not, the number of its first row is noted.
+ */
+function saveChangedRows({ context, claim }: Run, { end }: { end: number }, found: RawBuilder<unknown>): CompiledQuery {
+  return sql`
+    with found as materialized (${found}), saved as (
+      insert into import_chunks (app_id, import_id, file, position, content, starts_at, bytes)
+      select app_id, import_id, 'changes', ${end}::bigint, content, changes_bytes, octet_length(content)
+      from imports cross join found
+      where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid and content is not null
+        and changes_bytes <= ${context.settings.CHANGES_FILE_LIMIT}::bigint and changes_file_ends_before_row is null
+    )
+    select set_config('sluice.changes', counts::text, true), set_config(
+      'sluice.changed_rows', json_build_object('bytes', octet_length(content), 'first', first_row)::text, true)
+    from found
+  `.compile(context.db)
+}
+
+/** The rows that {@link saveChangedRows} has noted in this transaction: their bytes, and the number of the first one. */
+const changedRows = sql`current_setting('sluice.changed_rows')::json`
+
+/** What a batch adds to the counts of changes in the import's row. */
+function changesOf({ context, claim }: Run) {
+  if (!claim.keepsChanges && !claim.dryRun) return {}
+  const counts = { changes: sql<string>`add_counts(imports.changes, ${changesFound})` }
+  if (!claim.keepsChanges) return counts
+  return {
+    ...counts,
+    changes_bytes: sql<number>`changes_bytes + coalesce((${changedRows} ->> 'bytes')::bigint, 0)`,
+    changes_file_ends_before_row: sql<number | null>`coalesce(changes_file_ends_before_row,
+      case when changes_bytes > ${context.settings.CHANGES_FILE_LIMIT}::bigint then (${changedRows} ->> 'first')::bigint end)`,
+  }
+}
+
+/**
  * Returns the update that sets counters and position and renews the lease. The transaction aborts if the claim is lost
  * or the preceding batch is not committed.
  */
-function updateProgress(
-  { context, claim, progress }: Run,
-  batch: WrittenBatch,
-  precedingEnd: number,
-  roomBytes: number,
-): CompiledQuery {
+function updateProgress(run: Run, batch: WrittenBatch, precedingEnd: number, roomBytes: number): CompiledQuery {
+  const { context, claim, progress } = run
   const { rows, rowsFailed, spellingCounts, registered } = batch
   const { lineBytes } = batch.keptRows
   const isFirst = claim.progress.columns === null && precedingEnd === claim.progress.position
@@ -93,6 +126,7 @@ function updateProgress(
       rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       rows_changed: sql<number>`rows_changed + ${batch.rowsChanged}`,
+      ...changesOf(run),
       // Adding the counts in the statement saves reading the row first.
       ...(rowsFailed > 0 && { error_counts: batch.errorCounts.addedTo(sql.ref('imports.error_counts')) }),
       // The keys commit with the batch, so that the next worker counts them as well.

@@ -1,6 +1,7 @@
 import { type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
-import { errorFileUrl } from '../result/error-link.ts'
+import type { ChunkFile } from '../result/chunks.ts'
+import { fileUrl } from '../result/file-link.ts'
 import { unfinishedStates } from '../states.ts'
 
 /**
@@ -47,7 +48,7 @@ export async function showImports(
 }
 
 /**
- * Maximum number of bytes of types and warnings in a page. One import may exceed it. 100 imports of 50,000 columns each
+ * Maximum number of bytes of types, warnings and counts of changes in a page. One import may exceed it. 100 imports of 50,000 columns each
  * would have 42 MB.
  */
 const pageBytes = 2 ** 20
@@ -85,7 +86,7 @@ async function findPage(db: Database, appId: number, request: ImportListRequest)
   const { state, source, limit, cursor: before } = request
   const chosen = sql`app_id = ${appId}
     ${state === undefined ? sql`` : sql`and state = ${state}`} ${source === undefined ? sql`` : sql`and source = ${source}`}`
-  const bytes = sql`octet_length(types::text) + octet_length(warnings::text)`
+  const bytes = sql`octet_length(types::text) + octet_length(warnings::text) + octet_length(changes::text)`
   const { rows } = await sql<PlaceInPage>`
     with recursive page as (
       (
@@ -108,7 +109,7 @@ async function findPage(db: Database, appId: number, request: ImportListRequest)
 
 /** Selects the columns of a {@link ViewRow} from all imports. */
 export function selectImports(db: Database) {
-  return selectSummaries(db).select(['types', 'warnings'])
+  return selectSummaries(db).select(['types', 'warnings', 'keep_changes', 'changes', 'changes_file_ends_before_row'])
 }
 
 /** Selects the columns of a {@link SummaryRow} from all imports. Their size does not depend on the file. */
@@ -123,6 +124,7 @@ export function selectSummaries(db: Database) {
       'rows_failed',
       'rows_changed',
       'error_file_secret',
+      'changes_file_secret',
       sql<boolean>`(state in ${unfinishedStates} and ${isPaused(sql`imports.app_id`)})`.as('paused'),
       'error_file_ends_before_row',
       'files_removed_at',
@@ -136,15 +138,42 @@ export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execu
 type SummaryRow = Awaited<ReturnType<ReturnType<typeof selectSummaries>['execute']>>[number]
 
 /** An import as lists for people show it. */
-export type ImportSummary = Omit<ImportView, 'types' | 'warnings'>
+export type ImportSummary = Omit<
+  ImportView,
+  'types' | 'warnings' | 'keep_changes' | 'changes' | 'changes_file_ends_before_row'
+>
 
 /** Returns an import's row as the API shows it. Links to error files begin with `apiUrl`. */
 export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
-  return { ...toSummary(row, apiUrl), types: row.types, warnings: row.warnings }
+  const { changes_file_ends_before_row: endsBeforeRow } = row
+  return {
+    ...toSummary(row, apiUrl),
+    types: row.types,
+    warnings: row.warnings,
+    keep_changes: row.keep_changes,
+    changes: row.keep_changes || row.dry_run ? toChanges(row.changes) : null,
+    ...(endsBeforeRow !== null && { changes_file_ends_before_row: endsBeforeRow }),
+  }
+}
+
+/** Returns counts as the API shows them (changes.md §1, Counts). */
+function toChanges({ created = 0, changed = 0, keys: stored = {} }: ViewRow['changes']): ImportView['changes'] {
+  const keys = Object.entries(stored).map(
+    ([key, counts]) => [key, { added: 0, changed: 0, removed: 0, ...counts }] as const,
+  )
+  const sum = (name: 'added' | 'changed' | 'removed') => keys.reduce((total, [, counts]) => total + counts[name], 0)
+  return {
+    rows: { created, changed },
+    values: { added: sum('added'), changed: sum('changed'), removed: sum('removed') },
+    keys: Object.fromEntries(keys),
+  }
 }
 
 export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSummary {
-  const linked = row.error_file_secret !== null && row.files_removed_at === null && apiUrl !== undefined
+  const link = (file: ChunkFile, secret: string | null) =>
+    secret === null || row.files_removed_at !== null || apiUrl === undefined
+      ? null
+      : fileUrl(apiUrl, file, { importId: row.import_id, secret })
   return {
     import_id: row.import_id,
     state: row.state,
@@ -159,7 +188,8 @@ export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSu
     rows_failed: row.rows_failed,
     rows_changed: row.rows_changed,
     error: row.error,
-    error_file_url: linked ? errorFileUrl(apiUrl, row.import_id, row.error_file_secret ?? '') : null,
+    error_file_url: link('errors', row.error_file_secret),
+    changes_file_url: link('changes', row.changes_file_secret),
     ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,

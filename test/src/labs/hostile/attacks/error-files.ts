@@ -88,7 +88,7 @@ async function runWatched(context: AttackContext, { appId, token }: App, file: B
 async function sizes({ db }: RunningStack): Promise<{ database: number; chunks: number }> {
   const { rows } = await sql<{ database: string; chunks: string }>`
     select pg_database_size(current_database())::text as database,
-      pg_total_relation_size('import_error_chunks')::text as chunks
+      pg_total_relation_size('import_chunks')::text as chunks
   `.execute(db)
   return { database: Number(rows[0]?.database), chunks: Number(rows[0]?.chunks) }
 }

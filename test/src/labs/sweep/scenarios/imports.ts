@@ -98,7 +98,7 @@ export const cancel: Scenario = {
     holder.on('error', () => {}) // the end of a failed run ends the connection
     await holder.connect()
     // Batches with invalid rows wait for this lock.
-    await holder.query('begin; lock table import_error_chunks in share mode')
+    await holder.query('begin; lock table import_chunks in share mode')
     holders.set(system, holder)
   },
   steps: [

@@ -6,6 +6,7 @@ create table apps (
   user_hash_salt bytea not null default uuid_send(gen_random_uuid()),
   row_hash_secret bytea not null default uuid_send(gen_random_uuid()),
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
+  keep_changes boolean not null default false,
   paused_at timestamptz,
   deleting_at timestamptz,
   bulk_import_limit text,

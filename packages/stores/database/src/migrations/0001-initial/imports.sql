@@ -1,4 +1,4 @@
--- Imports, the rows of their growing error files, and what decides which import runs next.
+-- Imports, the rows of their growing files, and what decides which import runs next.
 
 -- Numbers what must be compared by order and not by clocks, which a failover may set back: data as it is sent, deletions of
 -- users, and snapshots of exports.
@@ -33,6 +33,7 @@ create table imports (
   profile_types json not null default '{}',
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
   clear_marker text,
+  keep_changes boolean not null default false,
 
   -- The claim.
   attempt integer not null default 0,
@@ -55,6 +56,7 @@ create table imports (
   rows_applied bigint not null default 0,
   rows_failed bigint not null default 0,
   rows_changed bigint not null default 0,
+  changes jsonb not null default '{}',
 
   -- The result.
   error text,
@@ -65,7 +67,11 @@ create table imports (
   error_file_ends_before_row bigint,
   error_file_key text,
   error_file_secret text,
-  error_file_expires_at timestamptz,
+  changes_bytes bigint not null default 0,
+  changes_file_ends_before_row bigint,
+  changes_file_key text,
+  changes_file_secret text,
+  file_links_expire_at timestamptz,
   report_due boolean not null default false,
 
   requested_at timestamptz not null default now(),
@@ -74,10 +80,10 @@ create table imports (
   finished_at timestamptz,
 
   primary key (app_id, import_id),
-  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0 and rows_changed = 0),
-  -- An import ends only after the rows that were kept for its error file are in storage.
-  constraint imports_error_bytes_settled
-    check (error_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
+  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0),
+  -- An import ends only after the rows that were kept for its files are in storage.
+  constraint imports_chunks_settled
+    check (error_bytes = 0 and changes_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
 );
 
 -- What becomes of the columns of files that people upload in the dashboard, by the set of column names. No values.
@@ -152,16 +158,28 @@ create index imports_bucket_file on imports (app_id, (file_name collate "C"), se
   where source = 'bucket' and files_removed_at is null;
 
 -- The chunks live for minutes: compressing them would cost more than it saves.
-create table import_error_chunks (
+create table import_chunks (
   app_id integer not null,
   import_id uuid not null,
+  file text not null default 'errors' check (file in ('errors', 'changes')),
   position bigint not null,
   content bytea storage external not null,
   starts_at bigint not null,
   bytes bigint not null,
-  primary key (app_id, import_id, position),
+  primary key (app_id, import_id, file, position),
   foreign key (app_id, import_id) references imports
 );
+
+-- Adds numbers of two JSON objects by their names, in nested objects as well.
+create function add_counts(one jsonb, other jsonb) returns jsonb language plpgsql immutable as $$
+begin
+  return coalesce((
+    select jsonb_object_agg(key, case jsonb_typeof(coalesce(o.value, t.value))
+        when 'object' then add_counts(coalesce(o.value, '{}'), coalesce(t.value, '{}'))
+        else to_jsonb(coalesce(o.value::bigint, 0) + coalesce(t.value::bigint, 0)) end)
+    from jsonb_each(one) o full join jsonb_each(other) t using (key)
+  ), '{}');
+end $$;
 
 -- How long each app has recently held slots of workers. Unlogged: after a crash, all apps start equal.
 create unlogged table import_slot_time (

@@ -11,8 +11,8 @@ export const hasRowsToDrop = sql<boolean>`exists (
 )`
 
 /**
- * Drops the rows that an app's unfinished imports keep for their error files, if {@link hasRowsToDrop}. Later batches
- * keep no row of the deleted users.
+ * Drops the rows that an app's unfinished imports keep for their files, if {@link hasRowsToDrop}. Later batches keep no
+ * row of the deleted users. A changes file without its first rows would be of no use, so none is made.
  *
  * Must run in a transaction that blocks other deletions of the app.
  */
@@ -20,16 +20,17 @@ export async function dropErrorRows(tx: Database, appId: number): Promise<void> 
   // A worker that is storing the error file finds another `error_rows_since`, and stores the file again. The number
   // also keeps a repeated call from dropping newer rows.
   const { rows } = await sql<{ import_id: string }>`
-    update imports i set error_rows_since = nextval('data_order')
+    update imports i set error_rows_since = nextval('data_order'),
+      changes_file_ends_before_row = case when keep_changes then 1 end
     where i.app_id = ${appId} and (i.state in ('queued', 'processing') or i.state = 'cancelled' and i.report_due)
-      and exists (select from import_error_chunks c where c.app_id = i.app_id and c.import_id = i.import_id)
+      and exists (select from import_chunks c where c.app_id = i.app_id and c.import_id = i.import_id)
       and ${hasRowsToDrop}
     returning i.import_id
   `.execute(tx)
   for (const { import_id: importId } of rows) await removeChunks(tx, { appId, importId })
 }
 
-/** Removes all rows that an import keeps for its error file. */
+/** Removes all rows that an import keeps for its files. */
 export async function removeChunks(tx: Database, { appId, importId }: ImportId): Promise<void> {
-  await tx.deleteFrom('import_error_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
+  await tx.deleteFrom('import_chunks').where('app_id', '=', appId).where('import_id', '=', importId).execute()
 }

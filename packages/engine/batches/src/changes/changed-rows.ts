@@ -1,0 +1,60 @@
+import { ByteWriter } from '@sluice/profiles'
+import { endOfString } from './json-members.ts'
+
+/*
+ * The short form of rows that change something, in which Postgres keeps them until the changes file is made: a line for
+ * each row, with the number of the row in the file, its user ID as a JSON string, the values before it and the values
+ * after it, separated by tabs. Both are JSON objects of the changed keys. JSON text has no tabs and line breaks of its
+ * own. One row takes fewer bytes so than its lines in the file, and Postgres can write it as well as this process.
+ */
+
+const [tab, lineBreak] = [0x09, 0x0a]
+const noValues = Buffer.from('\t{}\t')
+
+/** Writes rows that are the first of their users: they have no values before. */
+export class FirstRowsWriter {
+  readonly #writer = new ByteWriter(2 ** 16)
+
+  /** Adds a row: its number, the user's ID, and its values as a JSON document. */
+  add(number: number, userId: Buffer, document: Buffer): void {
+    const writer = this.#writer
+    writer.write(Buffer.from(`${number}\t`))
+    writer.writeCell(userId, 0, userId.length, 'string', true)
+    writer.write(noValues)
+    writer.write(document)
+    writer.writeByte(lineBreak)
+  }
+
+  /** Returns the rows in their short form. */
+  content(): Buffer {
+    return this.#writer.bytes.subarray(0, this.#writer.length)
+  }
+}
+
+/** A row in its short form. The reader reuses the object for each row. */
+export interface ChangedRow {
+  number: number
+  /** Range of the user's ID in the content, without its quotes. */
+  idStart: number
+  idEnd: number
+  /** Offsets of the two objects in the content. */
+  before: number
+  after: number
+  /** Offset after the row. */
+  end: number
+}
+
+/** Reads rows in their short form. */
+export function* readChangedRows(content: Buffer): Generator<ChangedRow, void, void> {
+  const row: ChangedRow = { number: 0, idStart: 0, idEnd: 0, before: 0, after: 0, end: 0 }
+  while (row.end < content.length) {
+    const numberEnd = content.indexOf(tab, row.end)
+    row.number = Number(content.toString('latin1', row.end, numberEnd))
+    row.idStart = numberEnd + 2
+    row.idEnd = endOfString(content, numberEnd + 1)
+    row.before = row.idEnd + 2
+    row.after = content.indexOf(tab, row.before) + 1
+    row.end = content.indexOf(lineBreak, row.after) + 1
+    yield row
+  }
+}

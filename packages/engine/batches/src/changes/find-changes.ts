@@ -1,0 +1,118 @@
+import { type RawBuilder, sql } from '@sluice/database'
+import type { ProfileBatch } from '../documents/profile-batch.ts'
+import type { UserStates } from '../documents/user-states.ts'
+import { FirstRowsWriter } from './changed-rows.ts'
+import { JsonMembers } from './json-members.ts'
+
+/** A checked batch whose changes are looked for. */
+interface CheckedRows {
+  appId: number
+  batch: ProfileBatch
+  /** The result of `lookUpUsers` in the same transaction. */
+  states: UserStates
+  /** Rows of the file that precede the batch. */
+  precedingRows: number
+  /** The rows are merged afterwards, so the profiles must not change before. */
+  dryRun: boolean
+  /** Whether the changed rows are wanted, besides their counts. */
+  keepsRows: boolean
+}
+
+/**
+ * Returns a `select` of what the rows of a batch change in the profiles of registered users, before they are merged
+ * (changes.md §1, Counts): one row with `counts` (jsonb), `first_row` (the number of the first row that changes something)
+ * and `content` (`changed-rows.ts`; null if no row changes something, or if the rows are not wanted). Each row is compared with what the preceding rows leave.
+ */
+export function findChanges(rows: CheckedRows): RawBuilder<unknown> {
+  const { batch, states } = rows
+  const [inserted, updated] = [states.toInsert(batch), states.toUpdate(batch)]
+  const areFirst = updated.length === 0 && !batch.hasRemovals && !inserted.some((user) => batch.isRepeated(user))
+  return areFirst ? changesOfFirstRows(rows, inserted) : changesOfRows(rows, [...inserted, ...updated])
+}
+
+/** All values of users without a profile are added, so nothing is to be looked up. */
+function changesOfFirstRows(
+  { batch, precedingRows, keepsRows }: CheckedRows,
+  users: readonly number[],
+): RawBuilder<unknown> {
+  const writer = new FirstRowsWriter()
+  const added = new Map<string, number>()
+  let first: number | null = null
+  for (const { id, document, row } of batch.rowsOf(users)) {
+    first ??= precedingRows + row + 1
+    const members = new JsonMembers(document, 0)
+    while (members.next()) {
+      const key = document.toString('latin1', members.keyStart, members.keyEnd)
+      added.set(key, (added.get(key) ?? 0) + 1)
+    }
+    if (keepsRows) writer.add(precedingRows + row + 1, id, document)
+  }
+  const keys = [...added].map(([key, count]) => [
+    JSON.parse(`"${Buffer.from(key, 'latin1')}"`) as string,
+    { added: count },
+  ])
+  const counts = { created: users.length, changed: 0, keys: Object.fromEntries(keys) }
+  const content = keepsRows && users.length > 0 ? writer.content() : null
+  return sql`select ${JSON.stringify(counts)}::jsonb as counts, ${first}::bigint as first_row, ${content}::bytea as content`
+}
+
+/**
+ * Compares rows with the stored profiles, which it locks unless nothing is merged afterwards. Only if users have several
+ * rows must the rows be compared with each other, which needs a sort of all values.
+ */
+function changesOfRows(
+  { appId, batch, precedingRows, dryRun, keepsRows }: CheckedRows,
+  users: readonly number[],
+): RawBuilder<unknown> {
+  const { ids, documents, numbers } = batch.rowArrays(users)
+  const areRepeated = users.some((user) => batch.isRepeated(user))
+  const stored = sql`coalesce(s.attributes -> c.key, 'null')`
+  const before = areRepeated
+    ? sql`coalesce(lag(c.value) over (partition by g.user_id, c.key order by g.row), ${stored})`
+    : stored
+  const storedValues = areRepeated ? sql`(select count(*) from jsonb_object_keys(attributes))` : sql`1`
+  const line = sql`p.row || e'\t' || to_json(p.user_id) || e'\t' || coalesce(p.before, '{}') || e'\t'
+    || coalesce(p.after, '{}') || e'\n'`
+  return sql`
+    with given as materialized (
+      select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
+        ${precedingRows}::bigint + 1 + unnest(${numbers}::integer[]) as row
+    ), stored as materialized (
+      select user_id, attributes || '{}' as attributes from profiles
+      where app_id = ${appId}::integer and user_id = any(${batch.idArray(users)}::text[])
+      ${dryRun ? sql`` : sql`for no key update`}
+    ), cells as (
+      select g.user_id, g.row, c.key, c.value as after, ${before} as before
+      from given g cross join lateral jsonb_each(g.document) c left join stored s on s.user_id = g.user_id
+    ), changes as materialized (
+      select user_id, row, key, after, before, before = 'null' as is_added, after = 'null' as is_removed
+      from cells where before <> after
+    ), changed_rows as (
+      select user_id, row, count(*) filter (where is_added) - count(*) filter (where is_removed) as more_values,
+        jsonb_object_agg(key, before) filter (where not is_added) as before,
+        jsonb_object_agg(key, after) filter (where not is_removed) as after
+      from changes group by user_id, row
+    ), placed as (
+      select r.*, coalesce(s.stored_values, 0) + coalesce(sum(r.more_values) over (
+          partition by r.user_id order by r.row rows between unbounded preceding and 1 preceding
+        ), 0) = 0 as is_created
+      from changed_rows r left join (
+        select user_id, ${storedValues} as stored_values from stored where attributes <> '{}'
+      ) s on s.user_id = r.user_id
+    ), by_key as (
+      select key, jsonb_strip_nulls(jsonb_build_object(
+          'added', nullif(count(*) filter (where is_added), 0), 'removed', nullif(count(*) filter (where is_removed), 0),
+          'changed', nullif(count(*) filter (where not is_added and not is_removed), 0)
+        )) as counts
+      from changes group by key
+    )
+    select jsonb_build_object(
+        'created', count(*) filter (where p.is_created), 'changed', count(*) filter (where not p.is_created),
+        'keys', (select coalesce(jsonb_object_agg(key, counts), '{}') from by_key)
+      ) as counts, min(p.row) as first_row,
+      ${keepsRows ? sql`convert_to(string_agg(${line}, '' order by p.row), 'UTF8')` : sql`null::bytea`} as content
+    from placed p`
+}
+
+/** The counts that a statement with {@link findChanges} has noted in its transaction. */
+export const changesFound = sql`nullif(current_setting('sluice.changes', true), '')::jsonb`
