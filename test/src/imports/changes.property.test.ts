@@ -100,7 +100,7 @@ test('the changes file leads from the profiles before an import to those after i
       const { created, changed } = view.changes?.rows ?? { created: 0, changed: 0 }
       expect(view.rows_changed).toBe(created + changed)
     }),
-    { numRuns: propertyRuns(200) },
+    { numRuns: propertyRuns(80) },
   )
 })
 
@@ -116,7 +116,7 @@ test('a dry run of a file that names each user once finds what the import then c
       expect(dryRun.view.changes).toEqual(view.changes)
       expect(dryRun.view.rows_changed).toBe(view.rows_changed)
     }),
-    { numRuns: propertyRuns(200) },
+    { numRuns: propertyRuns(80) },
   )
 })
 
@@ -135,6 +135,6 @@ test('a changes file that reaches its limit has whole rows, and the view names t
       const ofCovered = await importFile(fixture, await openApp(fixture, users), fileOf(covered), options)
       expect(changesFile).toBe(ofCovered.changesFile)
     }),
-    { numRuns: propertyRuns(100) },
+    { numRuns: propertyRuns(40) },
   )
 })
