@@ -29,7 +29,7 @@ export function isImportState(text: string): text is ImportState {
 }
 
 /** The upload route of an import. */
-export const importSource = z.enum(['v3', 'v2', 'dashboard', 'bucket'])
+export const importSource = z.enum(['v3', 'v2', 'dashboard', 'bucket', 'undo'])
 export type ImportSource = z.output<typeof importSource>
 export const importSources = importSource.options
 
@@ -76,6 +76,7 @@ export const importView = z
       .uuid()
       .optional()
       .meta({ description: 'Present only for a retry: the import whose file it imports again.' }),
+    undo_of: z.uuid().optional().meta({ description: 'Present only for an undo: the import that it takes back.' }),
     paused: z.literal(true).optional().meta({
       description: 'Present only while the import waits because an operator has paused its app, or all apps.',
     }),

@@ -34,6 +34,8 @@ export const valueMessages = {
   /** Only the profile update endpoint has this message, because any text of a file is a string. */
   notString: 'should be string',
   tooLong: overLength(limits.stringLength),
+  /** Only in the error file of an undo. */
+  changedSince: 'was changed since',
 } as const
 
 /** Messages about a file as a whole, in the answer of v2 and in the result mail (service.md, Errors; design.md §3). */
@@ -59,6 +61,7 @@ export const fileMessages = {
   otherType: (key: string, type: string) => `${key} is registered as ${type}`,
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',
+  changesFileGone: 'the changes file was removed',
   fileReplaced: 'the uploaded file was replaced',
   tooManyAttempts: (attempts: number) => `could not be processed in ${attempts} attempts`,
 } as const

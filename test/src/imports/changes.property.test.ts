@@ -2,6 +2,7 @@ import { cellsOf, readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
+import { fileOf, keys, options, rowsOfEachUser, someRows, users } from './changed-files.ts'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
 // What an import changed, against any profiles: the changes file leads from the profiles before it to those after it.
@@ -10,26 +11,6 @@ beforeAll(async () => {
   fixture = await openImportFixture({ BATCH_ROWS: '4' })
 })
 afterAll(() => fixture.close())
-
-const users = ['u1', 'u2', 'u3', 'u4', 'u,5', 'ü"6']
-const types = { name: 'string', n: 'int', 'a,b': 'decimal', at: 'datetime' } as const
-const keys = Object.keys(types)
-
-/** Values of each key: absent ones, clear markers, wrong ones, and some in several spellings. */
-const cells = [
-  fc.constantFrom('', 'x', 'y "z"', 'a,b', 'tab\t', '\\', '#', 'é'),
-  fc.constantFrom('', '1', '+1', '-7', '#', 'wrong'),
-  fc.constantFrom('', '1.5', '1.50', '2', '2.0', '0.0000001', '123456789012345678901234.5', '#'),
-  fc.constantFrom('', '2024-03-31T02:30:00Z', '2024-03-31T04:30:00+02:00', '2025-01-01T00:00:00Z', '#'),
-]
-const rowOf = (userId: fc.Arbitrary<string>) => fc.tuple(userId, ...cells)
-const someRows = fc.array(rowOf(fc.constantFrom(...users, 'nobody')), { maxLength: 14 })
-const rowsOfEachUser = fc.shuffledSubarray(users).chain((ids) => fc.tuple(...ids.map((id) => rowOf(fc.constant(id)))))
-
-const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
-const fileOf = (rows: readonly string[][]) =>
-  `${[['user_id', ...keys], ...rows].map((row) => row.map((cell) => (cell === '' ? '' : quoted(cell))).join(',')).join('\n')}\n`
-const options = { profileTypes: types, clearMarker: '#', keepChanges: true }
 
 type Profiles = Record<string, Record<string, unknown>>
 

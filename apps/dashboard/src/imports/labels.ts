@@ -27,6 +27,7 @@ const sources: Readonly<Record<ImportView['source'], string>> = {
   v3: 'API',
   v2: 'API (v2)',
   dashboard: 'Dashboard',
+  undo: 'Undo',
   bucket: 'Bucket',
 }
 

@@ -35,7 +35,7 @@ export interface ProgressStatements {
    * Returns the statement that records what a batch changes. It runs before the rows are merged. Accepts a `select` of
    * `counts` and `content` as {@link findChanges} returns it. The statement must set `sluice.changes` to the counts.
    */
-  recordChanges(batch: PreparedBatch, found: RawBuilder<unknown>): CompiledQuery
+  recordChanges(batch: Pick<PreparedBatch, 'end'>, found: RawBuilder<unknown>): CompiledQuery
   /**
    * Returns the statements that record a batch. They end its transaction. One of them must use `mustFind`, so that the
    * transaction fails if the rows are no longer the owner's, or the preceding batch is not committed.

@@ -15,6 +15,8 @@ export interface ImportsTable {
   dry_run: Generated<boolean>
   /** The import that this import retries, with the same file and options. The retried import may be removed by now. */
   retry_of: string | null
+  /** The import whose changes this import takes back. `object_key` is then that import's changes file. */
+  undo_of: string | null
   /** Deletions with a higher number completed after the data was sent. A retry has the number of the first import. */
   data_order: Generated<number>
   object_key: string
@@ -137,6 +139,18 @@ export interface ImportChunksTable {
   /** Offset and length in bytes: of invalid rows in the error file, of changed rows in all chunks. */
   starts_at: number
   bytes: number
+}
+
+/** A line of a changes file that is being undone; null for no value. Removed when the undo ends. */
+export interface UndoLinesTable {
+  app_id: number
+  import_id: string
+  user_id: string
+  line: number
+  key: string
+  type: ValueType
+  before: string | null
+  after: string | null
 }
 
 /**

@@ -20,6 +20,7 @@ import type {
   ImportSlotTimeTable,
   ImportsTable,
   UnannouncedFileFailuresTable,
+  UndoLinesTable,
 } from './schema-imports.ts'
 import type { MailCountsTable, MailsTable, WebhookDeliveriesTable, WebhookEndpointsTable } from './schema-outboxes.ts'
 import type {
@@ -66,6 +67,7 @@ export interface Schema {
   profile_keys: ProfileKeysTable
   imports: ImportsTable
   import_chunks: ImportChunksTable
+  undo_lines: UndoLinesTable
   import_slot_time: ImportSlotTimeTable
   column_mappings: ColumnMappingsTable
   /** Occupies 1 MiB, which is freed when the disk is full (`disk-full.ts` of packages/engine/imports). */

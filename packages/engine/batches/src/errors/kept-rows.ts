@@ -40,11 +40,11 @@ export class KeptRows {
   #missingValues = 0
   #lineBytes = 0
 
-  /** Accepts the uploaded columns. */
-  constructor(columns: readonly string[]) {
+  /** Accepts the uploaded columns, and the names that messages use, if they use more. */
+  constructor(columns: readonly string[], names: readonly string[] = columns) {
     this.#columns = columns.length
     this.#reserved = columns.indexOf(serviceErrorsColumn)
-    this.#messages = new Messages(columns)
+    this.#messages = new Messages(names)
   }
 
   /** Bytes that the rows take in the error file. */

@@ -14,6 +14,7 @@ const texts = [
   valueMessages.notDecimal,
   valueMessages.notDatetime,
   valueMessages.tooLong,
+  valueMessages.changedSince,
 ] as const
 
 type ProblemText = (typeof texts)[number]

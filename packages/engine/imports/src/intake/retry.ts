@@ -51,7 +51,7 @@ const fileGone = 'its file is no longer stored'
 /** Returns the key of an import's file. Throws {@link RetryRefused} if the import cannot be retried. */
 async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<string> {
   const { rows } = await sql<FoundImport>`
-    select state, object_key, queued_at is not null and files_removed_at is null and not ${followsDeletion} as is_stored,
+    select state, undo_of is not null as is_undo, object_key, queued_at is not null and files_removed_at is null and not ${followsDeletion} as is_stored,
       (select count(*) from imports r where app_id = ${appId} and object_key = i.object_key and retry_of is not null)
         as retries,
       (
@@ -62,6 +62,7 @@ async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<
   `.execute(db)
   const [found] = rows
   if (found === undefined) throw new RetryRefused('there is no such import')
+  if (found.is_undo) throw new RetryRefused('it is an undo; undo the import again')
   if (found.state === 'completed') throw new RetryRefused('it has completed; correct its error file and import that')
   if (found.state === 'expired' || (found.state === 'cancelled' && !found.is_stored)) throw new RetryRefused(fileGone)
   if (found.state !== 'failed' && found.state !== 'cancelled') throw new RetryRefused('it has not ended')
@@ -74,6 +75,7 @@ async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<
 
 interface FoundImport {
   state: string
+  is_undo: boolean
   object_key: string
   is_stored: boolean
   /** Number of retries of the same file, those of retries included. */

@@ -21,6 +21,8 @@ export interface ClaimedImport extends Claim {
   keepsChanges: boolean
   options: FileOptions
   fileName: string | null
+  /** The import whose changes file this is, to take them back; null for a file of rows. */
+  undoOf: string | null
   /** Deletions with a higher number completed after the data was sent. */
   dataOrder: number
   /** Number of claims since the last committed batch, including this claim. */
@@ -94,7 +96,7 @@ export async function claimImport(
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
   app_id, import_id, state, dry_run, data_order, attempt,
-  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, profile_types, new_keys, clear_marker, keep_changes, columns, types,
+  tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, undo_of, profile_types, new_keys, clear_marker, keep_changes, columns, types,
   warnings, spelling_counts, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
@@ -112,6 +114,7 @@ export interface ClaimRow extends OptionsRow {
   byte_size: number | null
   stored_size: number | null
   file_name: string | null
+  undo_of: string | null
   columns: string[] | null
   types: Record<string, ValueType>
   warnings: ImportWarning[]
@@ -135,6 +138,7 @@ export function toClaim(row: ClaimRow): ClaimedImport {
     keepsChanges: row.keep_changes,
     options: toOptions(row),
     fileName: row.file_name,
+    undoOf: row.undo_of,
     dataOrder: row.data_order,
     attempt: row.attempt,
     tries: row.tries,

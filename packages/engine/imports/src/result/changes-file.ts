@@ -19,7 +19,8 @@ export async function storeChangesFile(run: EndedRun): Promise<StoredFile> {
   const endsBeforeRow = await endOfChunks(run)
   if (endsBeforeRow === allRows) return { key: undefined, endsBeforeRow }
   const maxBytes = context.settings.CHANGES_FILE_LIMIT - changesFileHeader.length
-  const lines = new ChangeLines(run.progress.columns ?? [], run.progress.types, maxBytes)
+  const keys = claim.undoOf === null ? (run.progress.columns ?? []) : Object.keys(run.progress.types)
+  const lines = new ChangeLines(keys, run.progress.types, maxBytes)
   const key = changesFileKey(claim.appId, claim.importId, claim.attempt)
   const file = Readable.from(fileOf(run, lines)).pipe(createGzip(gzipOptions))
   await context.storage.writeStream(key, file, 'application/gzip', { signal: context.shutdown })

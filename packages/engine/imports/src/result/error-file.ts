@@ -43,6 +43,12 @@ function columnsOf({ progress }: EndedRun): readonly string[] {
   return progress.columns ?? []
 }
 
+/** Returns the names that messages use: those of the columns, and for an undo those of the keys. */
+function namesOf(run: EndedRun): readonly string[] {
+  const keys = run.claim.undoOf === null ? [] : Object.keys(run.progress.types)
+  return [...columnsOf(run), ...keys]
+}
+
 /** The size of an error file, before it is made. */
 interface FilePlan extends Pick<StoredFile, 'endsBeforeRow'> {
   /** Number of bytes of all lines that fit into the file. */
@@ -79,14 +85,14 @@ async function planFile(run: EndedRun): Promise<FilePlan> {
   const [crossing] = await selectChunks(run, 'errors').where(sql`starts_at + bytes`, '>', roomBytes).limit(1).execute()
   // The header alone is too large, or a deletion dropped the rows that were kept.
   if (crossing === undefined) return { ...plan, endsBeforeRow: allRows }
-  const cut = new ErrorLines(columns).cut(toChunk(crossing).content, roomBytes - crossing.starts_at)
+  const cut = new ErrorLines(namesOf(run)).cut(toChunk(crossing).content, roomBytes - crossing.starts_at)
   return { ...plan, byteSize: byteSize + cut.byteSize, endsBeforeRow: cut.endsBeforeRow }
 }
 
 /** Returns the header, and the lines of the chunks in file order, as far as whole lines fit. */
 async function* fileOf(run: EndedRun, header: Buffer, plan: FilePlan): AsyncGenerator<Buffer> {
   yield header
-  const lines = new ErrorLines(columnsOf(run))
+  const lines = new ErrorLines(namesOf(run))
   for await (const { content, starts_at: startsAt } of chunksOf(run, 'errors', plan.longestChunkBytes)) {
     yield* lines.of(content, plan.roomBytes - startsAt)
   }

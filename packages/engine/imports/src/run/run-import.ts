@@ -13,6 +13,7 @@ import { stateOf } from '../states.ts'
 import { progressStatements } from './progress.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
+import { applyUndo } from './undo.ts'
 
 /**
  * Runs a claimed import from its last committed position to its end. When `shutdown` aborts, commits the batches in
@@ -62,7 +63,7 @@ async function runToEnd(run: Run): Promise<Outcome> {
   const { context } = run
   try {
     if (run.tries > context.settings.IMPORT_ATTEMPTS) throw new NoTryLeft(context.settings.IMPORT_ATTEMPTS)
-    const released = await applyRows(run)
+    const released = await (run.claim.undoOf === null ? applyRows(run) : applyUndo(run))
     if (released !== undefined) return await releaseSlot(run, released)
     const mails = await finish(run, { state: 'completed' })
     context.log.info(rowCounts(run), 'import completed')

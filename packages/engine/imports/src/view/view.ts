@@ -119,6 +119,7 @@ export function selectSummaries(db: Database) {
     .select(['import_id', 'state', 'source', 'file_name', 'dry_run', 'error'])
     .select([
       'retry_of',
+      'undo_of',
       'rows_total',
       'rows_applied',
       'rows_failed',
@@ -182,6 +183,7 @@ export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSu
     file_name: row.file_name,
     ...(row.dry_run && { dry_run: true }),
     ...(row.retry_of !== null && { retry_of: row.retry_of }),
+    ...(row.undo_of !== null && { undo_of: row.undo_of }),
     ...(row.paused && { paused: true }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,

@@ -8,11 +8,12 @@ create table imports (
   app_id integer not null references apps,
   import_id uuid not null default gen_random_uuid(),
   sequence_number bigint generated always as identity,
-  source text not null check (source in ('v3', 'v2', 'dashboard', 'bucket')),
+  source text not null check (source in ('v3', 'v2', 'dashboard', 'bucket', 'undo')),
   state text not null
     check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
   retry_of uuid,
+  undo_of uuid,
   data_order bigint not null default nextval('data_order'),
 
   -- The file.
@@ -138,6 +139,20 @@ create index imports_reports_due on imports (app_id) where report_due;
 -- Finds the oldest data that an app still has: hashes of users who were deleted since must be kept.
 create index imports_with_files on imports (app_id, data_order) where files_removed_at is null;
 
+-- Finds the undos of an import.
+create index imports_undos on imports (app_id, undo_of) where undo_of is not null;
+
+-- Whether an import is undone: an undo of it waits, runs or has completed, and is not itself undone.
+create function undone_by(of_app integer, of_import uuid) returns uuid language plpgsql stable as $$
+begin
+  return (
+    select u.import_id from imports u
+    where u.app_id = of_app and u.undo_of = of_import and not u.dry_run
+      and u.state in ('queued', 'processing', 'completed') and undone_by(of_app, u.import_id) is null
+    limit 1
+  );
+end $$;
+
 -- Finds the retries that share a file.
 create index imports_retries on imports (app_id, object_key) where retry_of is not null;
 
@@ -180,6 +195,19 @@ begin
     from jsonb_each(one) o full join jsonb_each(other) t using (key)
   ), '{}');
 end $$;
+
+-- The lines of changes files that are being undone, by user. Unlogged: after a crash they are read from the file again.
+create unlogged table undo_lines (
+  app_id integer not null,
+  import_id uuid not null,
+  user_id text collate "C" not null,
+  line bigint not null,
+  key text not null,
+  type text not null,
+  before text,
+  after text,
+  primary key (app_id, import_id, user_id, line)
+);
 
 -- How long each app has recently held slots of workers. Unlogged: after a crash, all apps start equal.
 create unlogged table import_slot_time (

@@ -1,0 +1,91 @@
+import { type Database, sql } from '@sluice/database'
+import type { ImportId, RequestContext } from '../context.ts'
+import { type FirstState, unfinishedStates } from '../states.ts'
+import { withinWaitingLimit } from './waiting-limit.ts'
+
+/** An import cannot be undone. The message says why, for people. */
+export class UndoRefused extends Error {
+  override readonly name = 'UndoRefused'
+}
+
+/**
+ * Queues the undo of an import (changes.md §3): a new import at the end of the app's import order, which takes back what
+ * the import's changes file says. With `dryRun`, only what it would do is counted.
+ *
+ * Runs `alsoCommit` in the transaction that queues it. Returns the ID of the new import. Throws {@link UndoRefused} and
+ * `TooManyWaiting`.
+ */
+export async function undoImport(
+  { db, settings }: Omit<RequestContext, 'storage'>,
+  source: ImportId,
+  { dryRun = false }: { dryRun?: boolean | undefined } = {},
+  alsoCommit: (tx: Database, importId: string) => Promise<void> | undefined = () => undefined,
+): Promise<string> {
+  return await withinWaitingLimit(db, source.appId, settings.WAITING_IMPORTS_LIMIT, async (tx) => {
+    await checkUndo(tx, source)
+    const importId = await queueUndo(tx, source, dryRun)
+    await alsoCommit(tx, importId)
+    return importId
+  })
+}
+
+async function checkUndo(tx: Database, { appId, importId }: ImportId): Promise<void> {
+  const { rows } = await sql<FoundImport>`
+    select state in ${unfinishedStates} or report_due as is_unfinished, dry_run, keep_changes,
+      changes_file_key is not null and files_removed_at is null as is_stored,
+      changes_file_ends_before_row as ends_before, undone_by(app_id, import_id) as undone_by
+    from imports where app_id = ${appId} and import_id = ${importId}
+  `.execute(tx)
+  const reason = rows[0] === undefined ? 'there is no such import' : refusalOf(rows[0])
+  if (reason !== undefined) throw new UndoRefused(reason)
+}
+
+interface FoundImport {
+  is_unfinished: boolean
+  dry_run: boolean
+  keep_changes: boolean
+  /** Its changes file is stored. */
+  is_stored: boolean
+  ends_before: number | null
+  undone_by: string | null
+}
+
+function refusalOf(found: FoundImport): string | undefined {
+  if (found.is_unfinished) return 'it has not ended'
+  if (found.dry_run) return 'a dry run changed nothing'
+  if (!found.keep_changes) return 'the import kept no changes'
+  if (found.ends_before !== null) return `its changes file ends before row ${found.ends_before}`
+  if (!found.is_stored) return 'its changes file was removed'
+  return found.undone_by === null ? undefined : `it is already undone by ${found.undone_by}`
+}
+
+async function queueUndo(tx: Database, { appId, importId }: ImportId, dryRun: boolean): Promise<string> {
+  const { import_id: undoId } = await tx
+    .insertInto('imports')
+    .columns([
+      ...(['app_id', 'source', 'state', 'dry_run', 'undo_of', 'keep_changes', 'queued_at'] as const),
+      ...(['object_key', 'file_name', 'content_type', 'types'] as const),
+    ])
+    .expression(
+      tx
+        .selectFrom('imports')
+        .select([
+          'app_id',
+          sql<'undo'>`'undo'`.as('source'),
+          sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
+          sql<boolean>`${dryRun}::boolean`.as('dry_run'),
+          'import_id as undo_of',
+          'keep_changes',
+          sql<Date>`now()`.as('queued_at'),
+          'changes_file_key as object_key',
+          'file_name',
+          sql<'application/gzip'>`'application/gzip'`.as('content_type'),
+          'types',
+        ])
+        .where('app_id', '=', appId)
+        .where('import_id', '=', importId),
+    )
+    .returning('import_id')
+    .executeTakeFirstOrThrow()
+  return undoId
+}

@@ -1,0 +1,52 @@
+import { cellsOf, readRows } from '@sluice/csv'
+import { encodeTextArray, sql } from '@sluice/database'
+import { ImportFile } from '../file/source.ts'
+import type { Run } from './run.ts'
+
+const quote = 0x22
+
+/**
+ * Loads the lines of the changes file that a run undoes, unless they are loaded already: a preceding worker may have
+ * done it. Throws as `ImportFile.from`.
+ */
+export async function loadLines(run: Run): Promise<void> {
+  const { context, claim } = run
+  if (await areLoaded(run)) return
+  await removeLines(context.db, claim)
+  let line = 0
+  const file = new ImportFile(context, claim.file)
+  for await (const block of readRows(file.from(0), { columns: 5 })) {
+    const columns: (string | null)[][] = [[], [], [], [], []]
+    for (const row of block.rowEnd.keys())
+      for (const [index, cell] of cellsOf(block, row).entries()) {
+        // No value is nothing, and an empty string has its quotes.
+        const isQuoted = block.bytes[cell.byteOffset - block.bytes.byteOffset - 1] === quote
+        columns[index]?.push(cell.length === 0 && !isQuoted ? null : cell.toString())
+      }
+    const arrays = columns.map((values) => sql`${encodeTextArray(values)}::text[]`)
+    await sql`
+      insert into undo_lines (app_id, import_id, line, user_id, key, type, before, after)
+      select ${claim.appId}::integer, ${claim.importId}::uuid, ${line}::bigint + number - 1, user_id, key, type, before, after
+      from unnest(${sql.join(arrays)}) with ordinality as given (user_id, key, type, before, after, number)
+      where ${line}::bigint + number > 1 -- without the header
+    `.execute(context.db)
+    line += block.count
+  }
+}
+
+/** Whether as many lines are loaded as the import has counted. After a crash of Postgres, there are none. */
+export async function areLoaded({ context, claim }: Run): Promise<boolean> {
+  const { rows } = await sql<{ are_loaded: boolean }>`
+    select (select count(*) from undo_lines l where l.app_id = i.app_id and l.import_id = ${claim.importId}) = (
+        select coalesce(sum(of_key.value::bigint), 0)
+        from jsonb_each(changes -> 'keys') keys cross join lateral jsonb_each_text(keys.value) of_key
+      ) as are_loaded
+    from imports i where app_id = ${claim.appId} and import_id = ${claim.undoOf}
+  `.execute(context.db)
+  return rows[0]?.are_loaded === true
+}
+
+/** Removes the lines that a run has loaded. */
+export async function removeLines(db: Run['context']['db'], { appId, importId }: Run['claim']): Promise<void> {
+  await db.deleteFrom('undo_lines').where('app_id', '=', appId).where('import_id', '=', importId).execute()
+}

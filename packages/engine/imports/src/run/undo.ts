@@ -1,0 +1,208 @@
+import { columnProblem, ErrorCounts, KeptRows, type ProgressStatements } from '@sluice/batches'
+import { fileMessages, valueMessages } from '@sluice/contract'
+import { FileError, RowSplitter } from '@sluice/csv'
+import { type Database, lookUpBySets, prepared, sql, writeTogether } from '@sluice/database'
+import { keepUsers } from '@sluice/profiles'
+import { ObjectGone } from '@sluice/storage'
+import { type ReleaseReason, Slice } from '../order/slice.ts'
+import { progressStatements } from './progress.ts'
+import type { Run } from './run.ts'
+import { areLoaded, loadLines, removeLines } from './undo-lines.ts'
+
+/** The columns of a changes file. */
+const columns = ['user_id', 'key', 'type', 'before', 'after']
+
+/** Number of users in a transaction. */
+const usersAtATime = 2_000
+
+/**
+ * Takes back what a changes file says, user by user (changes.md §3, What it does). A position is a number of lines in
+ * the order of users.
+ *
+ * Returns and throws as `applyRows`. Throws `FileError` if the changes file is gone.
+ */
+export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
+  const began = performance.now()
+  const { context, claim } = run
+  try {
+    await loadLines(run)
+  } catch (error) {
+    throw error instanceof ObjectGone ? new FileError(fileMessages.changesFileGone) : error
+  }
+  run.progress = { ...run.progress, columns }
+  const statements = progressStatements(run)
+  const slice = new Slice(context, claim, began)
+  let precedingUser = await userBefore(run)
+  for (;;) {
+    context.shutdown?.throwIfAborted()
+    const ended = await slice.endedBy()
+    if (ended !== undefined) return ended
+    const lastUser = await undoUsers(run, statements, precedingUser)
+    if (lastUser === undefined) break
+    precedingUser = lastUser
+  }
+  // A deletion or a crash may have removed lines meanwhile. The next try reads them again.
+  if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
+  await removeLines(context.db, claim)
+  return undefined
+}
+
+/** Returns the last user whose lines are committed; an empty string if there is none. */
+async function userBefore({ context, claim, progress }: Run): Promise<string> {
+  if (progress.position === 0) return ''
+  const found = await context.db
+    .selectFrom('undo_lines')
+    .select('user_id')
+    .where('app_id', '=', claim.appId)
+    .where('import_id', '=', claim.importId)
+    .orderBy('user_id')
+    .orderBy('line')
+    .offset(progress.position - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return found?.user_id ?? ''
+}
+
+/** Undoes the lines of the next users, in one transaction. Returns the last of them; undefined if there is none. */
+async function undoUsers(run: Run, statements: ProgressStatements, after: string): Promise<string | undefined> {
+  const { context, claim, progress } = run
+  const start = progress.position
+  const sentAt = performance.now()
+  const begin = sql`select ${keepUsers(claim.appId)}, ${lookUpBySets()}`
+  return await writeTogether(context.db, [begin.compile(context.db)], async (tx) => {
+    const found = await undoLines(tx, run, after)
+    if (found === undefined) return { writes: [], result: undefined }
+    const keys = Object.keys(progress.types)
+    const names = [...columns, ...keys]
+    const keptRows = new KeptRows(columns, names)
+    const errorCounts = new ErrorCounts(names)
+    for (const failed of found.failed ?? []) {
+      const problem = failed.is_unregistered
+        ? columnProblem(0, valueMessages.unregisteredUser)
+        : columnProblem(columns.length + keys.indexOf(failed.key), valueMessages.changedSince)
+      errorCounts.add([problem])
+      keptRows.add(failed.line, [problem], cellsOfLine(failed))
+    }
+    const end = start + found.lines
+    const written = {
+      ...{ start, end, rows: found.lines, rowsFailed: found.failed?.length ?? 0 },
+      ...{ types: progress.types, warnings: [], spellingCounts: [], registered: [], hasNewTypes: false },
+      ...{ keptRows, errorCounts, rowsChanged: sql<number>`${found.created + found.changed}::bigint` },
+    }
+    const { created, changed, keys: byKey, first_row: firstRow, content } = found
+    const changes = sql`select ${JSON.stringify({ created, changed, keys: byKey })}::jsonb as counts,
+      ${firstRow}::bigint as first_row, ${content}::bytea as content`
+    const writes = [statements.recordChanges(written, changes), ...statements.record(written)]
+    return { writes, result: { lastUser: found.last_user, written } }
+  }).then((result) => {
+    if (result === undefined) return undefined
+    statements.onCommit(result.written, performance.now() - sentAt)
+    return result.lastUser
+  })
+}
+
+/** A value that stays as it is, and why. */
+interface FailedLine {
+  line: number
+  user_id: string
+  key: string
+  type: string
+  before: string | null
+  after: string | null
+  is_unregistered: boolean
+}
+
+/** What undoing the lines of some users found. */
+interface Undone {
+  last_user: string
+  lines: number
+  failed: FailedLine[] | null
+  created: number
+  changed: number
+  keys: Record<string, Record<string, number>>
+  first_row: number | null
+  content: Buffer | null
+}
+
+/** Splits a line of a changes file, with a quoted empty string, into cells. */
+function cellsOfLine({ user_id: userId, key, type, before, after }: FailedLine) {
+  const quoted = (value: string | null) => (value === null ? '' : `"${value.replaceAll('"', '""')}"`)
+  const bytes = Buffer.from(`${[userId, key, type, before, after].map(quoted).join(',')}\n`)
+  return new RowSplitter().split({ bytes, start: 0, rowEnd: Float64Array.of(bytes.length), columns: columns.length }, 0)
+}
+
+/** Returns the SQL expression of the stored form of a value of a changes file; JSON null for no value. */
+const stored = (text: string) =>
+  sql.raw(`case when ${text} is null then 'null' when type = 'string' then to_jsonb(${text})
+    when type = 'datetime' then to_jsonb(rtrim(replace(${text}, 'T', ' '), 'Z')) else to_jsonb(${text}::numeric) end`)
+
+/**
+ * Undoes the lines of the next users. A value that is what the import left becomes what it was before; one that already
+ * is what it was before stays. Of several lines of a value, the first and the last one count.
+ */
+async function undoLines(tx: Database, { claim }: Run, after: string): Promise<Undone | undefined> {
+  const ofUndo = sql`app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid`
+  const written = sql`, written as (
+      update profiles p set attributes = jsonb_strip_nulls(p.attributes || coalesce(d.document, '{}')), row_hash = null,
+        updated_at = now()
+      from (select user_id from stored) s left join documents d using (user_id)
+      where p.app_id = ${claim.appId}::integer and p.user_id = any((select ids from chosen)::text[])
+        and p.user_id = s.user_id and (d.document is not null or p.row_hash is not null)
+    )`
+  const { rows } = await prepared<Undone>`
+    with chosen as materialized (
+      select array_agg(user_id) as ids, max(user_id) as last_user from (
+        select distinct user_id from undo_lines where ${ofUndo} and user_id > ${after}
+        order by user_id limit ${usersAtATime}::integer
+      ) users
+    ), lines as materialized (
+      select * from undo_lines where ${ofUndo} and user_id = any((select ids from chosen)::text[])
+    ), values as (
+      select user_id, key, min(type) as type, max(line) as line, array_agg(before order by line) as befores,
+        (array_agg(before order by line desc))[1] as last_before, (array_agg(after order by line desc))[1] as last_after
+      from lines group by user_id, key
+    ), stored as materialized (
+      select user_id, attributes || '{}' as attributes from profiles
+      where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
+      ${claim.dryRun ? sql`` : sql`for no key update`}
+    ), registered as materialized (
+      select user_id from users where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
+    ), judged as materialized (
+      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('befores[1]')} as first_value,
+        ${stored('last_after')} as last_value, coalesce(s.attributes -> v.key, 'null') as value
+      from values v left join stored s on s.user_id = v.user_id left join registered u on u.user_id = v.user_id
+    ), restored as materialized (
+      select *, value = 'null' as is_added, first_value = 'null' as is_removed from judged
+      where not is_unregistered and value = last_value and value <> first_value
+    ), documents as (
+      select user_id, jsonb_object_agg(key, first_value) as document, max(line) as line, bool_and(attributes = '{}') as is_created,
+        jsonb_object_agg(key, value) filter (where not is_added) as before,
+        jsonb_object_agg(key, first_value) filter (where not is_removed) as after
+      from restored group by user_id
+    )${claim.dryRun ? sql`` : written}
+    select (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
+      (
+        select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
+          'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
+        from judged where is_unregistered or value <> last_value and value <> first_value
+      ) as failed,
+      (select count(*) from documents where is_created) as created,
+      (select count(*) from documents where not is_created) as changed,
+      (
+        select coalesce(json_object_agg(key, json_build_object('added', added, 'changed', changed, 'removed', removed)), '{}')
+        from (
+          select key, count(*) filter (where is_added) as added, count(*) filter (where is_removed) as removed,
+            count(*) filter (where not is_added and not is_removed) as changed
+          from restored group by key
+        ) by_key
+      ) as keys,
+      (select min(line) from documents) as first_row,
+      (
+        select convert_to(string_agg(line || e'\t' || to_json(user_id) || e'\t' || coalesce(before, '{}') || e'\t'
+          || coalesce(after, '{}') || e'\n', '' order by line), 'UTF8')
+        from documents
+      ) as content
+  `.execute(tx)
+  const [found] = rows
+  return found === undefined || found.lines === 0 ? undefined : found
+}
