@@ -116,7 +116,7 @@ async function writeEnd(tx: Database, ending: Ending) {
       error_file_is_utf8: isUtf8,
       error_file_expires_at: secret === null ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
     })
-    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
+    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
     .executeTakeFirst()
 }
 
@@ -142,6 +142,8 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
     errorFileEndsBeforeRow: endsBeforeRow,
+    errorCounts: counts.error_counts,
+    pageUrl: context.dashboardUrl && `${context.dashboardUrl}/apps/${appId}/imports/${importId}`,
     warnings: progress.warnings,
   })
   return await enqueueMails(tx, appId, `import:${importId}`, content)
