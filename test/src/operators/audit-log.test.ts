@@ -73,6 +73,8 @@ async function invite(email: string): Promise<Extract<InvitationOutcome, { outco
 }
 
 async function acceptInvitation() {
+  // A person with access is not signed in, so that the acceptance is the last entry.
+  await openApp(dashboard, 'Elsewhere', 'dora@example.com')
   const { secret } = await invite('dora@example.com')
   return await openVisitor(dashboard).post(`/invitations/${appId}/${secret}`)
 }
@@ -111,6 +113,7 @@ const recorded: Record<string, Action> = {
       const { unsubscribe_key: key } = await dashboard.db
         .selectFrom('members')
         .select('unsubscribe_key')
+        .where('app_id', '=', appId)
         .where('email', '=', email)
         .executeTakeFirstOrThrow()
       return { ...(await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)), target: email }

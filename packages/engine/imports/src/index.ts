@@ -27,7 +27,7 @@ export { dispatchNextInOrder } from './order/next-in-order.ts'
 export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
 export { makeRoomAfter, reserveDisk } from './result/disk-full.ts'
 export { dropErrorRows } from './result/drop-error-rows.ts'
-export { followErrorLink } from './result/error-link.ts'
+export { followErrorLink, openErrorFile } from './result/error-link.ts'
 export { type ErrorRows, errorRows } from './result/error-rows.ts'
 export { reportCancelled } from './result/report.ts'
 export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles } from './retention.ts'
@@ -42,5 +42,5 @@ export {
   parseImportFilter,
   shortestText,
 } from './view/all-imports.ts'
-export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
+export { type ImportDetails, showDetails, type Wait } from './view/details.ts'
 export { findAppOfImport, type ImportSummary, pageOfImports, showImport, showImports } from './view/view.ts'

@@ -15,6 +15,8 @@ export interface ImportsTable {
   dry_run: Generated<boolean>
   /** The import that this import retries, with the same file and options. The retried import may be removed by now. */
   retry_of: string | null
+  /** The address of the person who uploaded the file or pressed the button; null if a program sent it. */
+  requested_by: string | null
   /** Deletions with a higher number completed after the data was sent. A retry has the number of the first import. */
   data_order: Generated<number>
   object_key: string
@@ -94,6 +96,8 @@ export interface ImportsTable {
   error_file_key: string | null
   error_file_secret: string | null
   error_file_expires_at: NullableTimestamp
+  /** All bytes of the error file are UTF-8. */
+  error_file_is_utf8: Generated<boolean>
   files_removed_at: NullableTimestamp
   /** Number of `data_order` when rows that were kept for the error file were last dropped; null if they never were. */
   error_rows_since: number | null

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { ErrorLines } from '@sluice/batches'
 import type { Settings } from '@sluice/config'
 import { errorFileHeader } from '@sluice/csv'
@@ -11,6 +12,8 @@ export interface StoredErrorFile {
   key: string | undefined
   /** Number of the first invalid row that the file leaves out; undefined if the file has all. */
   endsBeforeRow: number | undefined
+  /** All bytes of the file are UTF-8. */
+  isUtf8: boolean
 }
 
 /** Size of a page of Postgres, and its greatest overhead (headers, and the page's share of the indexes), bytes. */
@@ -44,12 +47,20 @@ export async function storeErrorFile(run: EndedRun): Promise<StoredErrorFile> {
   const { appId, importId, attempt } = run.claim
   const plan = await planFile(run)
   const { endsBeforeRow } = plan
-  if (plan.byteSize === 0) return { key: undefined, endsBeforeRow }
+  if (plan.byteSize === 0) return { key: undefined, endsBeforeRow, isUtf8: false }
   const key = errorFileKey(appId, importId, attempt)
   const header = errorFileHeader(columnsOf(run))
   const byteSize = header.length + plan.byteSize
-  await storage.writeStream(key, fileOf(run, header, plan), 'text/csv; charset=utf-8', { byteSize, signal })
-  return { key, endsBeforeRow }
+  let isText = true
+  async function* content() {
+    for await (const lines of fileOf(run, header, plan)) {
+      // A piece has whole lines, and no line ends within a character.
+      isText &&= isUtf8(lines)
+      yield lines
+    }
+  }
+  await storage.writeStream(key, content(), 'text/csv; charset=utf-8', { byteSize, signal })
+  return { key, endsBeforeRow, isUtf8: isText }
 }
 
 /** Returns the columns of the upload. */

@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { parseFileToken } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import type { Storage } from '@sluice/storage'
+import { ObjectGone, type Storage } from '@sluice/storage'
+import type { ImportId } from '../context.ts'
 
 /**
  * Returns the link to an import's error file. It is valid for 7 days, or for `FILE_RETENTION_DAYS` if that is shorter,
@@ -26,12 +28,53 @@ export async function followErrorLink(
   const { id: importId, secret } = parts
   const found = await db
     .selectFrom('imports')
-    .select(['error_file_key', 'error_file_secret', 'files_removed_at'])
+    .select(['error_file_key', 'error_file_secret', 'files_removed_at', 'file_name'])
     .select(sql<boolean>`error_file_expires_at > now()`.as('valid'))
     .where('import_id', '=', importId)
     .executeTakeFirst()
   if (found?.error_file_key == null || found.error_file_secret === null) return 'unknown'
   if (!timingSafeEqual(Buffer.from(found.error_file_secret), Buffer.from(secret))) return 'unknown'
   if (!found.valid || found.files_removed_at !== null) return 'expired'
-  return { url: await storage.presignDownload(found.error_file_key, `errors-${importId}.csv`) }
+  return { url: await storage.presignDownload(found.error_file_key, errorFileName(importId, found.file_name)) }
+}
+
+/** Returns the name under which an error file is saved: that of the uploaded file, or the import's ID. */
+function errorFileName(importId: string, fileName: string | null): string {
+  return `errors-${fileName?.replace(/\.gz$/i, '').replace(/\.csv$/i, '') ?? importId}.csv`
+}
+
+/** An error file that a person downloads. */
+export interface ErrorFileDownload {
+  fileName: string
+  content: Readable
+}
+
+/** Without this byte order mark, Excel on Windows does not read a file as UTF-8. */
+const byteOrderMark = Buffer.from('\ufeff')
+
+/**
+ * Opens an import's error file for a person. If all its bytes are UTF-8, it begins with a byte order mark, which an
+ * import drops. The stored file, to which the link of the API leads, has none.
+ *
+ * Returns undefined if there is no error file, or if it was removed. The caller must read or destroy the content.
+ */
+export async function openErrorFile(
+  { db, storage }: { db: Database; storage: Storage },
+  { appId, importId }: ImportId,
+): Promise<ErrorFileDownload | undefined> {
+  const found = await db
+    .selectFrom('imports')
+    .select(['error_file_key', 'error_file_is_utf8', 'files_removed_at', 'file_name'])
+    .where('app_id', '=', appId)
+    .where('import_id', '=', importId)
+    .executeTakeFirst()
+  if (found?.error_file_key == null || found.files_removed_at !== null) return undefined
+  try {
+    const content = await storage.read(found.error_file_key)
+    if (found.error_file_is_utf8) content.unshift(byteOrderMark)
+    return { fileName: errorFileName(importId, found.file_name), content }
+  } catch (error) {
+    if (error instanceof ObjectGone) return undefined
+    throw error
+  }
 }

@@ -66,7 +66,7 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'error file not stored')
     const endsBeforeRow = progress.rowsFailed > 0 ? allRows : undefined
-    return { ...run, key: undefined, endsBeforeRow, end, isRefused: true, secret: null, removedBefore }
+    return { ...run, key: undefined, endsBeforeRow, isUtf8: false, end, isRefused: true, secret: null, removedBefore }
   }
 }
 
@@ -93,7 +93,7 @@ async function commit(ending: Ending): Promise<MailId[] | undefined> {
 
 /** Writes the end into the import's row. Returns its counts; undefined if the claim is lost, or rows were removed. */
 async function writeEnd(tx: Database, ending: Ending) {
-  const { claim, progress, end, key, endsBeforeRow, secret, removedBefore } = ending
+  const { claim, progress, end, key, endsBeforeRow, isUtf8, secret, removedBefore } = ending
   return await claimed({ db: tx }, claim)
     // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
     // error file.
@@ -113,9 +113,10 @@ async function writeEnd(tx: Database, ending: Ending) {
       error_file_ends_before_row: endsBeforeRow ?? null,
       error_file_key: key ?? null,
       error_file_secret: secret,
+      error_file_is_utf8: isUtf8,
       error_file_expires_at: secret === null ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
     })
-    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
+    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
     .executeTakeFirst()
 }
 
@@ -141,6 +142,8 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
     errorFileEndsBeforeRow: endsBeforeRow,
+    errorCounts: counts.error_counts,
+    pageUrl: context.dashboardUrl && `${context.dashboardUrl}/apps/${appId}/imports/${importId}`,
     warnings: progress.warnings,
   })
   return await enqueueMails(tx, appId, `import:${importId}`, content)

@@ -13,6 +13,7 @@ create table imports (
     check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
   retry_of uuid,
+  requested_by text,
   data_order bigint not null default nextval('data_order'),
 
   -- The file.
@@ -66,6 +67,7 @@ create table imports (
   error_file_key text,
   error_file_secret text,
   error_file_expires_at timestamptz,
+  error_file_is_utf8 boolean not null default false,
   report_due boolean not null default false,
 
   requested_at timestamptz not null default now(),
