@@ -1,5 +1,6 @@
 import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
+import type { deletionRequestSettings } from '@sluice/deletions'
 import type { EncryptionKeys } from '@sluice/encryption'
 import type { Transport } from '@sluice/mail'
 import type { AppLimiter } from '@sluice/rate-limits'
@@ -31,7 +32,7 @@ export interface DashboardContext {
   uploadLimiter?: AppLimiter
   /** If it is missing, the rate of pages and forms is not limited. */
   requestLimiter?: RequestLimiter
-  settings: Settings<'WAITING_IMPORTS_LIMIT'>
+  settings: Settings<'WAITING_IMPORTS_LIMIT' | (typeof deletionRequestSettings)[number]>
   /** The address of the dashboard for people. */
   dashboardUrl: string
   /** The address of the API for clients. Links to error files begin with it. */

@@ -31,6 +31,7 @@ import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home/routes.ts'
 import { importRoutes } from './imports/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
+import { helpRoutes } from './layout/help.ts'
 import { themeRoutes } from './layout/theme.ts'
 import { operationRoutes } from './operation/routes.ts'
 import { profileRoutes } from './profiles/routes.ts'
@@ -48,6 +49,7 @@ const formLimitBytes = 65_536
 const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,
+  helpRoutes,
   signInRoutes,
   providerRoutes,
   invitationRoutes,

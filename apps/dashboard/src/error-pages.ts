@@ -68,6 +68,6 @@ function tooMany(reply: FastifyReply, { retryAfter }: TooManyRequests): FastifyR
 function failed(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(500), {
     title: 'Something went wrong',
-    content: html`<p>The error was logged with the request ID <code>${reply.request.id}</code>. Please try again.</p>`,
+    content: html`<p>The error was logged with the request ID <code data-copy="request ID">${reply.request.id}</code>. Please try again.</p>`,
   })
 }

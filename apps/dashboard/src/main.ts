@@ -1,5 +1,6 @@
 import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signInSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
+import { deletionRequestSettings } from '@sluice/deletions'
 import { mailSettings, openTransport } from '@sluice/mail'
 import { countConnections, runService } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
@@ -15,6 +16,7 @@ import { openSignInLimiter, signInLimitSettings } from './sign-in/sign-in-limite
 const stopDeadlineMs = 15_000
 
 const dashboardSettings = [
+  ...deletionRequestSettings,
   ...mailSettings,
   ...requestLimitSettings,
   ...signInLimitSettings,

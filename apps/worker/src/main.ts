@@ -46,7 +46,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const mailer = openMailer(database.db, settings, dashboardSetting())
   const deliverer = hosted.includes('webhooks') ? openDeliverer(database.db, settings) : undefined
   const store = sharedStore(settings)
-  const context = { db: database.db, storage, settings, log }
+  const context = { db: database.db, storage, settings, log, ...dashboardSetting() }
   const onJobError = (error: Error) => {
     onError(error)
     // A claimed import handles a full disk itself. Other jobs and the queue rely on this call.
@@ -91,7 +91,7 @@ function hostedQueues(environment: NodeJS.ProcessEnv) {
   return queueNames.filter((name) => WORKER_QUEUES.includes(name) && !(name === 'webhooks' && isKeyMissing))
 }
 
-/** Returns the address of the dashboard, if it is set. Without it, mails have no link to unsubscribe. */
+/** Returns the address of the dashboard, if it is set. Without it, mails have no links to it. */
 function dashboardSetting(): { dashboardUrl?: string } {
   if (!isSet(process.env, 'DASHBOARD_URL')) return {}
   return { dashboardUrl: readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL }

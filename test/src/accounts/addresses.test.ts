@@ -49,7 +49,7 @@ describe('a sign-in ends when its owner is removed:', () => {
   /** Signs in by a new link. Returns the session. */
   async function signIn(email: string): Promise<string> {
     const link = await createLink(database.db, email)
-    return (await redeemLink(database.db, link?.secret ?? '')) ?? ''
+    return (await redeemLink(database.db, link?.secret ?? ''))?.secret ?? ''
   }
 
   test('for a member, neither session nor link works after the member is added again', async () => {

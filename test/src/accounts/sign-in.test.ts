@@ -14,7 +14,7 @@ beforeAll(async () => {
 async function signIn(email: string): Promise<{ link: string; session: string }> {
   await createApp(database.db, { name: 'Shop', email })
   const link = (await createLink(database.db, email))?.secret ?? ''
-  return { link, session: (await redeemLink(database.db, link)) ?? '' }
+  return { link, session: (await redeemLink(database.db, link))?.secret ?? '' }
 }
 
 test('a session ends 7 days after signing in, although it is used', async () => {

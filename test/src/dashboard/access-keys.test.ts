@@ -26,7 +26,7 @@ async function createKey({ appId, page, member }: Awaited<ReturnType<typeof open
 test('the page shows bucket, path, endpoint, rules and commands for common programs', async () => {
   const { appId, page, member } = await openShop('where@example.com')
   const { text } = await member.get(page)
-  for (const word of ['http://s3.test:3006', '>files<', `>uploads/${appId}/<`, '1.0 GiB', 'no white space']) {
+  for (const word of ['http://s3.test:3006', '>files<', `>uploads/${appId}/<`, '1 GB', 'no white space']) {
     expect(text).toContain(word)
   }
   expect(text).toContain(`aws s3 cp people.csv s3://files/uploads/${appId}/ --endpoint-url http://s3.test:3006`)

@@ -28,15 +28,67 @@ describe('an import’s page', () => {
     expect(text).toMatch(/<th scope="row">age should be integer<\/th>\s*<td class="number">2</)
     expect(text).toMatch(/<th scope="row" class="wrap">plan<\/th><td>string<\/td>/)
     expect(text).toMatch(
-      /user_id is unregistered user, age should be integer<\/td>\s*<td>ghost<\/td><td>y<\/td><td>pro</,
+      /user_id is unregistered user, age should be integer<\/td>\s*<td class="at-fault">.*ghost<\/td><td class="at-fault">.*y<\/td><td>pro</,
     )
+    expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows that changed a profile/)
+    expect(text).toContain('Import a corrected file…')
     expect(text).not.toContain('data-events')
     expect(text).toContain('a spreadsheet treats values that begin with =, +, - or @ as formulas')
     const download = await visitor.get(`/apps/${appId}/imports/${view.import_id}/error-file`)
-    expect(download.status).toBe(302)
-    const stored = await fetch(download.headers.get('location') ?? '')
-    expect(stored.headers.get('content-disposition')).toContain('attachment')
-    expect(await stored.text()).toContain('SERVICE_ERRORS,user_id,age,plan\n')
+    expect([download.status, download.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
+    expect(download.headers.get('content-disposition')).toBe(`attachment; filename="errors-${view.import_id}.csv"`)
+    expect(download.text).toContain('SERVICE_ERRORS,user_id,age,plan\n')
+  })
+
+  test('its error file opens in Excel on Windows: with a byte order mark if it is UTF-8, named after the file', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const fixture = fixtureOf(dashboard)
+    const visitor = await signIn(dashboard, email)
+    const download = async (file: Buffer) => {
+      const { view } = await importFile(fixture, appId, file)
+      const name = { file_name: 'Käufer "2026"\n.csv.gz' }
+      await dashboard.db.updateTable('imports').set(name).where('import_id', '=', view.import_id).execute()
+      const address = `${dashboard.url}/apps/${appId}/imports/${view.import_id}/error-file`
+      const answer = await fetch(address, { headers: { Cookie: visitor.cookies() } })
+      return { disposition: answer.headers.get('content-disposition'), bytes: Buffer.from(await answer.arrayBuffer()) }
+    }
+    const rows = 'SERVICE_ERRORS,user_id,plan\nuser_id is unregistered user,Zoë,pro\n'
+    const { bytes, disposition } = await download(Buffer.from('user_id,plan\nZoë,pro\n'))
+    expect(bytes).toEqual(Buffer.from(`\ufeff${rows}`))
+    expect(disposition).toBe(
+      `attachment; filename="errors-K_ufer _2026__.csv"; filename*=UTF-8''errors-K%C3%A4ufer%20_2026__.csv`,
+    )
+    // Corrected and sent again, the mark is no part of the header.
+    const corrected = await importFile(fixture, appId, Buffer.from(bytes.toString().replace('Zoë', 'u1')))
+    expect(corrected.view).toMatchObject({ state: 'completed', rows_applied: 1, rows_failed: 0 })
+    const latin = await download(Buffer.from('user_id,plan\nZo\xeb,pro\n', 'latin1'))
+    expect(latin.bytes.subarray(0, 14).toString()).toBe('SERVICE_ERRORS')
+  })
+
+  test('offers a retry only if the cause may pass, and otherwise the import of a corrected file', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(fixtureOf(dashboard), appId, 'user_id,a,a\nu1,1,1\n')
+    const visitor = await signIn(dashboard, email)
+    const pageAfter = async (error: string) => {
+      await dashboard.db.updateTable('imports').set({ error }).where('import_id', '=', view.import_id).execute()
+      return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
+    }
+    const corrected = 'Import a corrected file…'
+    expect(await pageAfter(view.error ?? '')).toContain(corrected)
+    for (const error of ['could not be processed in 5 attempts', 'profile keys are not registered: a']) {
+      const text = await pageAfter(error)
+      expect(text).toContain('Retry the import…')
+      expect(text).not.toContain(corrected)
+    }
+  })
+
+  test('shows the three commonest errors at once, and folds the others', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const { view } = await importFile(fixtureOf(dashboard), appId, file)
+    const error_counts = JSON.stringify({ rare: 1, common: 900, 'less common': 30, 'rather rare': 2 })
+    await dashboard.db.updateTable('imports').set({ error_counts }).where('import_id', '=', view.import_id).execute()
+    const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
+    expect(text).toMatch(/>common<.*>less common<.*>rather rare<.*<details><summary>1 other message.*>rare</s)
   })
 
   test('shows the first of many warnings and columns, and says how many more there are', async () => {
@@ -75,7 +127,9 @@ describe('an import’s page', () => {
       .where('import_id', '=', view.import_id)
       .execute()
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
-    expect(text).toMatch(/user_id is unregistered user<\/td>\s*<td>u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</)
+    expect(text).toMatch(
+      /user_id is unregistered user<\/td>\s*<td class="at-fault">.*u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</,
+    )
     expect(text).toContain('<progress')
     expect(text).toContain('data-events')
   })
@@ -210,11 +264,42 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
   }
 })
 
+test('the list of imports has filters, and shows who uploaded a file and the share of a running import', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const { view } = await importFile(fixtureOf(dashboard), appId, file)
+  const visitor = await signIn(dashboard, email)
+  const uploaded = await visitor.postFile(`/apps/${appId}/data-import`, 'people.csv', new Blob(['user_id\nu1\n']))
+  const running = uploaded.headers.get('location')?.split('/').at(-1) ?? ''
+  const half = { state: 'processing', position: 5, started_at: new Date(), attempt: 1 } as const
+  await dashboard.db.updateTable('imports').set(half).where('import_id', '=', running).execute()
+  const shown = async (query: string) =>
+    [...(await visitor.get(`/apps/${appId}/imports?${query}`)).text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(
+      ([, id]) => id,
+    )
+  const { text } = await visitor.get(`/apps/${appId}/imports`)
+  expect(text).toMatch(new RegExp(`Running.*45\u00a0%.*Dashboard<br><span class="hint">${email}<`, 's'))
+  expect((await visitor.get(`/apps/${appId}/imports/${running}`)).text).toContain(` by ${email}`)
+  for (const [query, found] of [
+    ['', [running, view.import_id]],
+    ['state=completed', [view.import_id]],
+    ['source=dashboard', [running]],
+    ['text=PEOPLE', [running]],
+    [`text=${view.import_id.slice(0, 8)}`, [view.import_id]],
+    ['since=2999-01-01', []],
+    ['until=2999-01-01&source=dashboard', [running]],
+    // The filter by app is for operators.
+    [`app=${appId + 1}`, [running, view.import_id]],
+  ] as const) {
+    expect([query, await shown(query)]).toEqual([query, found])
+  }
+  expect((await visitor.get(`/apps/${appId}/imports?state=nonsense`)).status).toBe(400)
+})
+
 test('the list of imports has pages, newest first', async () => {
   const { appId, email } = await openAppWith(dashboard, [])
   const fixture = fixtureOf(dashboard)
   const ids: string[] = []
-  for (let number = 0; number < 27; number++) {
+  for (let number = 0; number < 52; number++) {
     const importId = await queueFile(fixture, appId, file)
     ids.unshift(importId)
     await cancelImport(dashboard.db, importId)
@@ -222,10 +307,9 @@ test('the list of imports has pages, newest first', async () => {
   const visitor = await signIn(dashboard, email)
   const first = (await visitor.get(`/apps/${appId}/imports`)).text
   const shown = (text: string) => [...text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(([, id]) => id)
-  expect(shown(first)).toEqual(ids.slice(0, 25))
-  const older = /href="([^"]+before=\d+)"/.exec(first)?.[1] ?? ''
+  expect(shown(first)).toEqual(ids.slice(0, 50))
+  const older = /href="([^"]+after=[^"]+)"/.exec(first)?.[1] ?? ''
   const second = (await visitor.get(older)).text
-  expect(shown(second)).toEqual(ids.slice(25))
-  expect(second).not.toContain('before=')
-  expect((await visitor.get(`/apps/${appId}/imports?before=x`)).status).toBe(200)
+  expect(shown(second)).toEqual(ids.slice(50))
+  expect(second).not.toContain('after=')
 })

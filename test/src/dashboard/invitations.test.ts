@@ -65,12 +65,15 @@ test('an added person gets mails and may sign in only after confirming the addre
   expect((await guest.get(link)).text).toContain('Confirm guest.a@example.com')
   expect(await recipients(shop)).toEqual(['owner.a@example.com'])
 
-  expect((await guest.post(link)).text).toContain('You are a member now')
+  expect((await guest.post(link)).headers.get('location')).toBe(`/apps/${shop.appId}`)
+  expect((await guest.get(shop.settings)).status).toBe(200)
+  const signIns = dashboard.db.selectFrom('audit_log').select('who').where('app_id', '=', shop.appId)
+  expect(await signIns.where('what', '=', 'sign_in').where('who', '=', 'guest.a@example.com').execute()).toHaveLength(1)
   expect(await recipients(shop)).toEqual(['guest.a@example.com', 'owner.a@example.com'])
   expect((await (await signIn(dashboard, 'guest.a@example.com')).get(shop.settings)).status).toBe(200)
   expect(await add(shop, 'guest.a@example.com')).toBe(409)
   // The request for a sign-in link was answered like any other request, but no mail was sent.
-  await guest.post('/sign-in', { email: 'guest.a@example.com' })
+  await openVisitor(dashboard).post('/sign-in', { email: 'guest.a@example.com' })
   await linkTo('guest.a@example.com', 2)
   expect((await mailsTo('guest.a@example.com')).map(({ subject }) => subject)).toEqual([
     'Sign in to Sluice',
@@ -92,7 +95,7 @@ describe('the link of an invitation', () => {
       }),
     )
     const statuses = await Promise.all(answers.map((answer) => answer()))
-    expect(statuses.toSorted()).toEqual([200, 410, 410, 410])
+    expect(statuses.toSorted()).toEqual([303, 410, 410, 410])
     expect((await openVisitor(dashboard).get(link)).status).toBe(410)
   })
 
@@ -115,7 +118,19 @@ describe('the link of an invitation', () => {
     expect((await openVisitor(dashboard).get(link)).status).toBe(410)
     const secret = link.split('/').at(-1) ?? ''
     const appId = Number(link.split('/').at(-2))
-    expect(await acceptInvitation(dashboard.db, appId, secret)).toBe(false)
+    expect(await acceptInvitation(dashboard.db, appId, secret, { signsIn: true })).toBeUndefined()
+  })
+
+  test('signs in nobody who has access already: who has it for three days would see the other apps', async () => {
+    const shop = await openShop('owner.h@example.com')
+    await openApp(dashboard, 'Elsewhere', 'member.h@example.com')
+    await add(shop, 'member.h@example.com')
+    const link = await linkTo('member.h@example.com')
+    const guest = openVisitor(dashboard)
+    const accepted = await guest.post(link)
+    expect([accepted.status, accepted.text]).toEqual([200, expect.stringContaining('You are a member now')])
+    expect((await guest.get('/apps')).headers.get('location')).toContain('/sign-in')
+    expect(await recipients(shop)).toContain('member.h@example.com')
   })
 
   async function setExpiry({ appId }: Shop, at: Date): Promise<void> {

@@ -1,4 +1,8 @@
+import assert from 'node:assert/strict'
 import { createAccessKey } from '@sluice/access-keys'
+import { readSettings } from '@sluice/config'
+import { claimExport, exportSettings, runExport } from '@sluice/exports'
+import { pino } from 'pino'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
@@ -35,6 +39,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       profiles: [`/apps/${appId}/profiles`, 'Profiles'],
       'profiles-user': [`/apps/${appId}/profiles/user?user=user-2`, 'One user'],
       'profiles-nobody': [`/apps/${appId}/profiles/user?user=nobody`, 'One user'],
+      help: ['/help', 'Help'],
       deletions: [`/apps/${appId}/deletions`, 'Deletions'],
       settings: [`/apps/${appId}/settings`, 'Settings'],
       'settings-removal': [`/apps/${appId}/settings/members/remove?member=${secondMember}`, 'Remove a member'],
@@ -73,6 +78,57 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
+  test('a copy button copies a new token and announces it; without scripts there is none', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Copy shop', 'copy@example.com')
+    const { page, context, problems } = await openWindow(browser, dashboard, 'copy@example.com')
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.goto(`/apps/${appId}/credentials/api-token`)
+    await page.getByRole('button', { name: /^Replace …/ }).click()
+    const token = await page.getByLabel('New API token').textContent()
+    await page.getByRole('button', { name: 'Copy API token' }).click()
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' })
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token)
+    expect(problems).toEqual([])
+    const reader = await browser.newContext({ baseURL: dashboard.url, javaScriptEnabled: false })
+    await reader.addCookies(await context.cookies())
+    const still = await reader.newPage()
+    await still.goto(`/apps/${appId}/credentials`)
+    await still.getByRole('heading', { name: 'Access keys' }).waitFor()
+    expect(await still.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
+    await reader.close()
+    await context.close()
+  })
+
+  test('an export of ticked keys shows by itself that it has ended, and a deletion asks first', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Export shop', 'export@example.com')
+    const { page, context, problems } = await openWindow(browser, dashboard, 'export@example.com')
+    await page.goto(`/apps/${appId}/profiles`)
+    await page.getByRole('checkbox', { name: 'Export plan' }).check()
+    await page.getByText('Export all profiles').click()
+    await page.getByRole('button', { name: 'Request an export' }).click()
+    await page.getByText('Queued').waitFor()
+    const { db, storage } = dashboard
+    const settings = readSettings({}, exportSettings)
+    const exporting = { db, storage, settings, log: pino({ level: 'silent' }) }
+    const claim = await claimExport(exporting)
+    assert(claim)
+    expect(claim.keys).toEqual(['plan'])
+    await runExport(exporting, claim, new AbortController().signal)
+    await page.getByRole('link', { name: 'Download' }).waitFor()
+    await expectAccessible(page)
+    await takePictures(page, 'profiles-export')
+    await page.getByText('Delete users').click()
+    await page.getByLabel(/^User IDs/).fill('user-1\nuser-2\nnobody')
+    await page.getByRole('button', { name: 'Continue…' }).click()
+    await page.getByRole('button', { name: 'Delete 3 users' }).waitFor()
+    await expectAccessible(page)
+    await takePictures(page, 'profiles-deletion')
+    await page.getByRole('button', { name: 'Delete 3 users' }).click()
+    await page.getByRole('cell', { name: 'dashboard' }).waitFor()
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
   test('times are shown in the reader’s time zone, or in UTC if no script runs', async () => {
     await dashboard.db
       .updateTable('api_tokens')
@@ -101,7 +157,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     const { page, context, problems } = await openWindow(browser, dashboard, 'anna@example.com')
     await page.goto(`/apps/${appId}/credentials`)
     await page.getByRole('button', { name: 'Create an access key' }).click()
-    const secret = await page.getByLabel('Secret access key').textContent()
+    const secret = await page.getByLabel('Secret access key', { exact: true }).textContent()
     expect(secret).toMatch(/^[\w-]{40}$/)
     await expectAccessible(page)
     await takePictures(page, 'credentials-new-key')

@@ -49,6 +49,36 @@ describe.each(Object.entries(stores))('the jobs on %s in a browser', (name, redi
 })
 
 describe.skipIf(inject('chromium') === undefined)('the overview in a browser', () => {
+  test('a healed loss that was opened stays open when the page refreshes itself', async () => {
+    const dashboard = await openTestDashboard()
+    const browser = await openBrowser()
+    onTestFinished(async () => {
+      await browser.close()
+      await dashboard.close()
+    })
+    await openOperator(dashboard)
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
+    const lost = { host: 'gone', pid: 7, queues: ['mails'], import_ids: [], seen_at: ago(60), lost_at: ago(50) }
+    await dashboard.db
+      .insertInto('workers')
+      .values({ ...lost, worker_id: crypto.randomUUID() })
+      .execute()
+    const heartbeat = openHeartbeat(dashboard.db, ['imports'], () => {})
+    onTestFinished(() => heartbeat.stop())
+    const { page, problems } = await openWindow(browser, dashboard, 'operator@example.com')
+    await page.goto('/queues')
+    await page.getByText('1 worker lost within the last hour.').click()
+    await page.getByText('As many have started since').waitFor()
+    await page.getByRole('heading', { level: 1 }).click()
+    await page.evaluate('document.activeElement.blur()')
+    await page.evaluate("document.querySelector('#healed').dataset.first = ''")
+    await page.locator('#healed[data-first]').waitFor({ state: 'detached' })
+    expect(await page.getByText('As many have started since').isVisible()).toBe(true)
+    await expectAccessible(page)
+    await takePictures(page, 'queues-healed')
+    expect(problems).toEqual([])
+  })
+
   test('is accessible and refreshes itself', async () => {
     const dashboard = await openTestDashboard()
     const browser = await openBrowser()
@@ -71,6 +101,16 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
       await page.getByRole('heading', { name: 'Last 7 days' }).waitFor()
       await expectAccessible(page)
       await takePictures(page, 'queues-week')
+      await page.setViewportSize({ width: 390, height: 844 })
+      for (const scrolled of [-1000, 0]) {
+        // In one step, since the page replaces the chart when it refreshes itself.
+        const left = await page.evaluate<number>(`
+          document.querySelector('.chart').scrollLeft = ${scrolled}
+          Math.min(...[...document.querySelector('.chart').querySelectorAll('.scale text')].map((label) => label.getBoundingClientRect().x))
+        `)
+        expect(left, 'the scale of a chart stays in view').toBeGreaterThanOrEqual(16)
+      }
+      await page.setViewportSize({ width: 1280, height: 800 })
       await page.goto('/queues/runbook')
       await expectAccessible(page)
       await takePictures(page, 'runbook')

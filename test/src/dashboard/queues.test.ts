@@ -63,6 +63,34 @@ describe('the overview of operators', () => {
     const { text } = await (await signIn(dashboard, 'operator@example.com')).get('/queues')
     expect(text).toContain('1 worker lost within the last hour.')
     expect(text).toContain('No worker is alive')
+    expect(text).not.toContain('<details class="notice')
+  })
+
+  test('a loss is folded, and not red, when another worker has started', async () => {
+    const heartbeat = openHeartbeat(dashboard.db, ['mails'], () => {})
+    const operator = await signIn(dashboard, 'operator@example.com')
+    const { text } = await until('the new worker', async () => {
+      const answer = await operator.get('/queues')
+      return !answer.text.includes('No worker is alive') && answer
+    })
+    expect(text).not.toContain('class="notice bad"')
+    expect(text).toContain('<details class="notice warn" id="healed"><summary>1 worker lost within the last hour.')
+    await heartbeat.stop()
+  })
+
+  test('each number of imports leads to the list of these imports', async () => {
+    const operator = await signIn(dashboard, 'operator@example.com')
+    const { text } = await operator.get('/queues')
+    for (const [state, number] of [
+      ['queued', 1],
+      ['processing', 1],
+      ['completed', 6],
+      ['failed', 1],
+    ] as const) {
+      expect(text).toMatch(new RegExp(`<a href="/imports\\?state=${state}" aria-label="[^"]+">${number}</a>`))
+      const list = (await operator.get(`/imports?state=${state}`)).text
+      expect(list.match(/<th scope="row"/g)).toHaveLength(number)
+    }
   })
 })
 

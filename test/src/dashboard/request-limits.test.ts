@@ -55,6 +55,20 @@ test('the pages of an app are limited, whoever opens them', async () => {
   expect((await both.get(`/apps/${other.appId}/settings`)).status).toBe(200)
 })
 
+test('the exports that an app requests on its page are limited, and those of other apps are not', async () => {
+  const dashboard = await openLimited({ RATE_LIMIT_DASHBOARD_EXPORT: '1/1h' })
+  const [app, other] = [await openAppWith(dashboard, []), await openAppWith(dashboard, [])]
+  const request = async ({ appId, email }: typeof app) => {
+    const page = `/apps/${appId}/profiles`
+    return await (await signIn(dashboard, email)).post(`${page}/exports`, {}, page)
+  }
+  expect((await request(app)).status).toBe(303)
+  const refused = await request(app)
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 3000]).toEqual([429, true])
+  expect((await request(other)).status).toBe(303)
+  expect(await dashboard.db.selectFrom('exports').select('export_id').execute()).toHaveLength(2)
+})
+
 test('forms of one app are worked on one after the other, a person has a share of them, and other apps do not wait', async () => {
   const dashboard = await openTestDashboard()
   onTestFinished(dashboard.close)

@@ -28,6 +28,7 @@ const pages = [
   'credentials/access-keys/delete?key=SLC1K0123456789ABCDEF',
   'profiles',
   'profiles/user?user=user-1',
+  'profiles/exports/0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11/file',
   'deletions',
   'settings',
   'settings/members/remove?member=bert%40example.com',
@@ -101,6 +102,9 @@ const forms = [
   ['credentials/api-token', { replaces: 'abcd' }],
   ['credentials/access-keys', {}],
   ['credentials/access-keys/delete', { key: 'SLC1K0123456789ABCDEF' }],
+  ['profiles/exports', {}],
+  ['profiles/deletion/check', { users: 'user-1' }],
+  ['profiles/deletion', { users: 'user-1' }],
   ['settings/mails', {}],
   ['settings/members', { email: 'new@example.com' }],
   ['settings/members/remove', { member: 'anna@example.com' }],
@@ -136,6 +140,8 @@ async function state() {
   return {
     members: await dashboard.db.selectFrom('members').selectAll().orderBy('email').execute(),
     invitations: await dashboard.db.selectFrom('invitations').selectAll().orderBy('email').execute(),
+    exports: await dashboard.db.selectFrom('exports').select('export_id').execute(),
+    deletions: await dashboard.db.selectFrom('deletion_requests').select('request_id').orderBy('request_id').execute(),
     tokens: await dashboard.db.selectFrom('api_tokens').select('token_hash').orderBy('app_id').execute(),
   }
 }
@@ -169,7 +175,7 @@ test('every answer forbids foreign content, caching and framing', async () => {
 
 test('no page has an inline script, an inline style or an address on another host', async () => {
   const operator = await signIn(dashboard, 'operator@example.com')
-  for (const path of ['/apps', '/queues', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {
+  for (const path of ['/apps', '/queues', '/help', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {
     const { text } = await operator.get(path)
     expect(text, path).not.toMatch(
       /<script(?![^>]*\bsrc="\/)|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//,

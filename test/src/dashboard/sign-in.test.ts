@@ -1,3 +1,4 @@
+import { createLink } from '@sluice/sign-in'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { signInAddress } from './sign-in-address.ts'
@@ -32,7 +33,46 @@ test('a member requests a link, gets it by mail, and is signed in with it until 
   expect((await visitor.get('/apps')).text).toContain('Anna’s shop')
 
   expect((await visitor.post('/sign-out', {}, '/apps')).headers.get('location')).toBe('/sign-in')
-  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
+  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
+})
+
+test('a sign-in leads to the page that was asked for, also if the link is opened in another browser', async () => {
+  const email = 'reader@example.com'
+  const { appId } = await openApp(dashboard, 'Read', email)
+  const wanted = `/apps/${appId}/imports?state=failed`
+  const visitor = openVisitor(dashboard)
+  const signInPage = (await visitor.get(wanted)).headers.get('location') ?? ''
+  expect(signInPage).toBe(`/sign-in?return=${encodeURIComponent(wanted)}`)
+  const { text } = await visitor.get(signInPage)
+  expect(text).toContain(`name="return" value="${wanted}"`)
+  await visitor.post('/sign-in', { email, return: wanted }, signInPage)
+  const mail = await until('the sign-in mail', async () =>
+    (await dashboard.mails()).find(({ to }) => to.includes(email)),
+  )
+  // Anybody may request a link for the address, so the mail has nothing of the request.
+  expect(mail.text).not.toContain('state')
+  const elsewhere = openVisitor(dashboard)
+  const [address = ''] = /http\S+/.exec(mail.text) ?? []
+  expect((await elsewhere.post(address)).headers.get('location')).toBe(wanted)
+  expect((await elsewhere.get(signInPage)).headers.get('location')).toBe(wanted)
+})
+
+test.each([
+  'https://evil.example/',
+  '//evil.example',
+  '/\\evil.example',
+  '/\t/evil.example',
+  'javascript:alert(1)',
+  'apps',
+])('a sign-in never leads to %j, which is no path of the dashboard', async (target) => {
+  const email = `${crypto.randomUUID()}@example.com`
+  await openApp(dashboard, 'Safe', email)
+  const link = await createLink(dashboard.db, email, target)
+  const visitor = openVisitor(dashboard)
+  const address = (await visitor.post(`/sign-in/${link?.secret}`)).headers.get('location') ?? ''
+  expect(new URL(address, dashboard.url).host).toBe(new URL(dashboard.url).host)
+  const again = (await visitor.get(`/sign-in?return=${encodeURIComponent(target)}`)).headers.get('location') ?? ''
+  expect(new URL(again, dashboard.url).host).toBe(new URL(dashboard.url).host)
 })
 
 test('the answer to a request for a link does not depend on whether the address is known', async () => {
@@ -86,7 +126,7 @@ test('a removed member loses access with the next request', async () => {
   const visitor = await signIn(dashboard, 'leaver@example.com')
   expect((await visitor.get('/apps')).status).toBe(200)
   await dashboard.db.deleteFrom('members').where('email', '=', 'leaver@example.com').execute()
-  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in')
+  expect((await visitor.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
 })
 
 // design.md §4, Isolation.
@@ -111,6 +151,6 @@ test.each(['sluice_session=', 'sluice_session=abc', 'sluice_session=abc.def', 's
       headers: { Cookie: cookie, Accept: 'text/html' },
       redirect: 'manual',
     })
-    expect(answer.headers.get('location')).toBe('/sign-in')
+    expect(answer.headers.get('location')).toBe('/sign-in?return=%2Fapps')
   },
 )

@@ -49,7 +49,7 @@ test('a new operator signs in with a printed link and sees the worker, and no se
   expect((await stack.sluice('operator', 'remove', '--email', 'BOSS@example.com')).json).toMatchObject({
     removed: true,
   })
-  expect((await visitor.get('/queues')).headers.get('location')).toBe('/sign-in')
+  expect((await visitor.get('/queues')).headers.get('location')).toBe('/sign-in?return=%2Fqueues')
   expect((await stack.sluice('operator', 'remove', '--email', 'boss@example.com')).code).toBe(1)
 
   const session = /sluice_session=([\w-]+)/.exec(answer.headers.getSetCookie().join())?.[1]

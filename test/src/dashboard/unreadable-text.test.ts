@@ -58,7 +58,7 @@ test('a form with a file and U+0000 is refused', async () => {
 })
 
 test.each([
-  ['imports?before=1%00', 'member'],
+  ['imports?after=1%00', 'member'],
   ['profiles/user?user=a%00b', 'member'],
   ['credentials/access-keys/delete?key=a%00', 'member'],
   ['settings/members/remove?member=a%00', 'member'],

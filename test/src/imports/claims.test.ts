@@ -199,7 +199,9 @@ describe('storage that fails', () => {
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await app.resultOf(poisonous)
     expect(view).toMatchObject({ state: 'failed', error: 'could not be processed in 3 attempts', rows_total: 0 })
-    expect(await mailSubjects(poisonous)).toEqual(['Profile import failed: could not be processed in 3 attempts'])
+    expect(await mailSubjects(poisonous)).toEqual([
+      'Profile import failed: could not be processed in 3 attempts · “Test”',
+    ])
     expect((await dispatchNextInOrder(app.context)).map((next) => next.importId)).toEqual([next])
   })
 

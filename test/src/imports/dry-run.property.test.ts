@@ -39,7 +39,7 @@ test('its mail says that nothing was applied, and links the error file', async (
   const { view, errorFile } = await importFile(fixture, appId, 'user_id,a\nu1,1\nu2,2\nghost,3\n', { dryRun: true })
   expect(errorFile?.toString()).toBe('SERVICE_ERRORS,user_id,a\nuser_id is unregistered user,ghost,3\n')
   const mail = await mailOf(view.import_id)
-  expect(mail.subject).toBe('Profile dry run completed: 2 rows without errors, 1 row with errors')
+  expect(mail.subject).toBe('Profile dry run completed: 2 rows without errors, 1 row with errors · “Test”')
   expect(mail.text).toContain('nothing was applied')
   expect(mail.text).toContain(view.error_file_url)
 })

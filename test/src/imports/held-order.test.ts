@@ -1,5 +1,5 @@
 import { sql } from '@sluice/database'
-import { cancelImport, claimImport, listImportsBefore, noticeUploads, runImport, showDetails } from '@sluice/imports'
+import { cancelImport, claimImport, findImports, noticeUploads, runImport, showDetails } from '@sluice/imports'
 import { describe, expect, test } from 'vitest'
 import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
 import { claim } from './import-fixture.ts'
@@ -73,11 +73,11 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     const waitOf = async (importId: string) => (await showDetails(db, 'http://api.test', app.appId, importId))?.wait
     expect(await waitOf(earlier)).toEqual({ for: 'order', importId: later, state: 'queued', preceding: 1 })
     expect(await waitOf(later)).toEqual({ for: 'worker' })
-    const listed = await listImportsBefore(db, 'http://api.test', app.appId, { limit: 10 })
-    expect(listed.map(({ view, place }) => [view.import_id, place])).toEqual([
-      [later, 1],
-      [earlier, 2],
-    ])
+    const listed = await findImports(db, 'http://api.test', { appId: app.appId }, { limit: 10 })
+    expect(Object.fromEntries(listed.imports.map(({ view, place }) => [view.import_id, place]))).toEqual({
+      [later]: 1,
+      [earlier]: 2,
+    })
   })
 
   test('an import that was released before its first batch lets an earlier one go first', async () => {

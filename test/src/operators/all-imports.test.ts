@@ -1,10 +1,11 @@
 import { createApp } from '@sluice/accounts'
 import type { ImportView } from '@sluice/contract'
-import { type CompiledQuery, type Database, sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import { findImports, type ImportFilter } from '@sluice/imports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
 import { signIn } from '../dashboard/visitor.ts'
+import { plansOf } from '../environment/plans.ts'
 import { sluice } from './command-line.ts'
 
 // Operators find one import among the imports of all apps.
@@ -102,13 +103,7 @@ describe('plans', () => {
   test.each(filters)(
     'a page with the filter %s reads by index, and only about as many rows as it shows',
     async (_, filter, index) => {
-      const plans: string[] = []
-      for (const query of await statementsOf(filter)) {
-        const explain = { ...query, sql: `explain (analyze, costs off, timing off) ${query.sql}` }
-        const { rows } = await db.executeQuery<{ 'QUERY PLAN': string }>(explain)
-        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
-      }
-      const all = plans.join('\n')
+      const all = await plansOf(db, (watched) => findImports(watched, undefined, filter, { limit: 50 }))
       expect(all).toMatch(index)
       // A common text may be found by a scan of the table that stops after enough matches.
       const read = /Seq Scan on imports.*actual rows=(\d+)|Rows Removed by (?:Filter|Index Recheck): (\d+)/g
@@ -116,20 +111,6 @@ describe('plans', () => {
       expect(Math.max(0, ...rows)).toBeLessThan(2000)
     },
   )
-
-  /** Returns the statements that a page sends. */
-  async function statementsOf(filter: ImportFilter): Promise<CompiledQuery[]> {
-    const statements: CompiledQuery[] = []
-    const watched = db.withPlugin({
-      transformQuery: ({ node }) => {
-        statements.push(db.getExecutor().compileQuery(node, { queryId: crypto.randomUUID() }))
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    })
-    await findImports(watched, undefined, filter, { limit: 50 })
-    return statements
-  }
 })
 
 test('the page and the command line show the same imports, to operators only', async () => {

@@ -6,7 +6,7 @@ import { cancelImport } from '@sluice/imports'
 import { openQueues } from '@sluice/queue'
 import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
 import { listEndpoints } from '@sluice/webhooks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signInAddress } from '../dashboard/sign-in-address.ts'
 import {
   openApp,
@@ -16,6 +16,7 @@ import {
   testGateway,
 } from '../dashboard/test-dashboard.ts'
 import { formTokenIn, openVisitor, signIn, type Visitor } from '../dashboard/visitor.ts'
+import { plansOf } from '../environment/plans.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 
 // Whatever changes something leaves its entry in the audit log. A new route must join one of the lists here.
@@ -56,6 +57,7 @@ const columnMapping = {
   mapping: '[{"name":"ID","key":"user_id","left_out":false,"form":"as-is"}]',
 }
 
+const profiles = () => `/apps/${appId}/profiles`
 const webhooks = () => `/apps/${appId}/webhooks`
 const newestEndpoint = async () => (await listEndpoints(dashboard.db, appId)).at(-1)?.endpointId
 
@@ -71,6 +73,8 @@ async function invite(email: string): Promise<Extract<InvitationOutcome, { outco
 }
 
 async function acceptInvitation() {
+  // A person with access is not signed in, so that the acceptance is the last entry.
+  await openApp(dashboard, 'Elsewhere', 'dora@example.com')
   const { secret } = await invite('dora@example.com')
   return await openVisitor(dashboard).post(`/invitations/${appId}/${secret}`)
 }
@@ -109,6 +113,7 @@ const recorded: Record<string, Action> = {
       const { unsubscribe_key: key } = await dashboard.db
         .selectFrom('members')
         .select('unsubscribe_key')
+        .where('app_id', '=', appId)
         .where('email', '=', email)
         .executeTakeFirstOrThrow()
       return { ...(await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)), target: email }
@@ -228,6 +233,21 @@ const recorded: Record<string, Action> = {
       target: '1 column',
     }),
   },
+  'POST /apps/:appId/profiles/exports': {
+    what: 'export.request',
+    async do() {
+      const answer = await asMember(`${profiles()}/exports`, {}, profiles())
+      const [newest] = await dashboard.db.selectFrom('exports').select('export_id').execute()
+      return { ...answer, target: newest?.export_id ?? null }
+    },
+  },
+  'POST /apps/:appId/profiles/deletion': {
+    what: 'deletion.request',
+    do: async () => ({
+      ...(await asMember(`${profiles()}/deletion`, { users: 'alice\nbob' }, profiles())),
+      target: '2 users',
+    }),
+  },
   'POST /apps/:appId/operation/pause': {
     what: 'app.pause',
     by: 'operator',
@@ -294,6 +314,7 @@ const silent = [
   'POST /apps/:appId/data-import',
   'POST /apps/:appId/data-import/dry-run',
   'POST /apps/:appId/data-import/mappings/find',
+  'POST /apps/:appId/profiles/deletion/check',
 ]
 
 const people = { operator: 'operator@example.com', guest: 'dora@example.com', member: 'anna@example.com' }
@@ -426,8 +447,8 @@ test('the pages show the log of the app to its members and the log of all apps t
   const event = { who: { type: 'cli', name: 'root' }, what: 'app.create', target: '<i>other</i>' } as const
   await recordEvent(dashboard.db, { ...event, appId: other.appId })
   const own = await (member as Visitor).get(`/apps/${appId}/audit-log`)
-  expect(own.text).toContain('Registered a new API token')
-  expect(own.text).not.toContain('Created the app')
+  expect(own.text).toContain('<td>Registered a new API token')
+  expect(own.text).not.toContain('<td>Created the app')
   expect((await (member as Visitor).get('/audit-log')).status).toBe(404)
   expect((await (member as Visitor).get('/audit-log/file')).status).toBe(404)
   const all = await (operator as Visitor).get('/audit-log')
@@ -454,4 +475,82 @@ test('the pages of the log follow each other without gaps, and a made-up positio
     const page = await (operator as Visitor).get(`/apps/${app}/audit-log?before=${encodeURIComponent(before)}`)
     expect([before, page.status, /name \d+\./.test(page.text)]).toEqual([before, 200, false])
   }
+})
+
+describe('filters of the log', () => {
+  let app: number
+  const address = () => `/apps/${app}/audit-log`
+  const at = (day: string) => sql`${`2026-03-${day}T12:00:00Z`}::timestamptz`
+  beforeAll(async () => {
+    app = (await openApp(dashboard, 'Filtered', 'flora@example.com')).appId
+    const row = (who: string, what: AuditAction, day: string) =>
+      sql`(${app}::integer, ${at(day)}, 'member', ${who}, ${what}, 'done')`
+    await sql`
+      insert into audit_log (app_id, at, who_type, who, what, outcome) values
+      ${sql.join([
+        row('ann@example.com', 'app.pause', '01'),
+        row('ann@example.com', 'app.resume', '02'),
+        row('ben@example.com', 'app.pause', '03'),
+        row('ben@example.com', 'app.resume', '04'),
+      ])}
+    `.execute(dashboard.db)
+    // A long log of all apps in which one person and one action are rare.
+    await sql`
+      insert into audit_log (app_id, at, who_type, who, what, outcome)
+      select ${app + 1000}::integer, '2026-01-01'::timestamptz + n * interval '1 minute', 'member',
+        case when n % 5000 = 7 then 'rare@example.com' else 'usual@example.com' end,
+        case when n % 5000 = 9 then 'app.rename' else 'sign_in' end, 'done'
+      from generate_series(1, 40000) n
+    `.execute(dashboard.db)
+    await sql`analyze audit_log`.execute(dashboard.db)
+  })
+
+  test.each([
+    ['who=Ann@Example.com', ['app.resume', 'app.pause']],
+    ['who=nobody@example.com', []],
+    ['what=app.pause', ['app.pause', 'app.pause']],
+    ['since=2026-03-02&until=2026-03-04', ['app.pause', 'app.resume']],
+    ['who=ben@example.com&what=app.resume&since=2026-03-01', ['app.resume']],
+  ])('%s finds the entries that match, on the page and in the file', async (query, expected) => {
+    const { status, text } = await (operator as Visitor).get(`${address()}?${query}`)
+    expect(status).toBe(200)
+    const words: Record<string, string> = {
+      'Paused the imports of the app': 'app.pause',
+      'Resumed the imports of the app': 'app.resume',
+    }
+    const shown = [...text.matchAll(/<td>((?:Paused|Resumed) the imports of the app)<\/td>/g)]
+    expect(shown.map(([, action = '']) => words[action])).toEqual(expected)
+    const [, file = ''] = /href="([^"]+)">Download all/.exec(text) ?? []
+    const lines = (await (operator as Visitor).get(file.replaceAll('&amp;', '&'))).text.split('\n').filter(Boolean)
+    expect(lines.map((line) => JSON.parse(line).what)).toEqual(expected)
+  })
+
+  test.each(['what=nothing', 'what=toString', 'since=yesterday', 'until=-200000-01-01', 'since=0000-01-01'])(
+    'the invalid filter %s is refused with its reason, and the form keeps the others',
+    async (query) => {
+      const { status, text } = await (operator as Visitor).get(`${address()}?who=ann@example.com&${query}`)
+      expect(status).toBe(400)
+      expect(text).toMatch(/role="alert">(There is no such action|The (first|second) time is not a time)\./)
+      expect(text).toContain('name="who" maxlength="255" value="ann@example.com"')
+    },
+  )
+
+  test('the next page keeps the filters', async () => {
+    const { text } = await (operator as Visitor).get('/audit-log?who=usual@example.com')
+    expect(text).toMatch(/href="\/audit-log\?who=usual%40example.com&amp;before=[^"]+">Older/)
+  })
+
+  test.each([
+    ['a person', { who: 'rare@example.com' }, /audit_log_by_person/],
+    ['an action', { what: 'app.rename' }, /audit_log_by_action/],
+    ['a time', { since: new Date('2026-01-10'), until: new Date('2026-01-11') }, /audit_log_by_time/],
+    ['a person in a large app', { appId: 0, who: 'rare@example.com' }, /audit_log_(by_person|pkey)/],
+  ] as const)(
+    'a page of %s is read by index, and reads about as many entries as it shows',
+    async (_, filter, index) => {
+      const plan = await plansOf(dashboard.db, (watched) => auditLogPage(watched, filter, 50))
+      expect(plan).toMatch(index)
+      expect(plan).not.toMatch(/Seq Scan|Rows Removed by Filter: \d{4}/)
+    },
+  )
 })

@@ -51,7 +51,9 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     'operator-queues': ['/queues', 'Queues'],
     'operator-imports': ['/imports', 'All imports'],
     'operator-imports-none': ['/imports?state=failed&text=nothing', 'All imports'],
-    'operator-audit-log': ['/audit-log', 'Audit log'],
+    'operator-audit-log': ['/audit-log', 'All audit logs'],
+    'operator-pause': ['/queues/pause', 'Pause the imports of all apps?'],
+    'operator-help': ['/help', 'Help'],
     'app-audit-log': [`/apps/${appId}/audit-log`, 'Audit log'],
   })
 })

@@ -49,7 +49,7 @@ beforeEach(async () => {
  */
 async function expectRefusal({ status, text }: { status: number; text: string }, reason: string): Promise<void> {
   expect([status, text]).toEqual([400, expect.stringContaining('You are not signed in')])
-  expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+  expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
   expect(log.filter((line) => line.includes('sign-in at the provider failed')).at(-1)).toContain(reason)
 }
 
@@ -76,7 +76,7 @@ test.each(['a\0b', 'a\ud800', 'a\nb', 'ä', 'a'.repeat(256), ''])(
     await setUp.provider.set({ ...normal, falseClaims: { ...claims, sub } })
     const { status } = await signInThere(browser, issuer)
     expect(status).toBe(400)
-    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
     expect(await setUp.dashboard.db.selectFrom('provider_accounts').selectAll().execute()).toEqual([])
   },
 )

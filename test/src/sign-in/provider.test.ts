@@ -81,7 +81,7 @@ test('members of the operator group are operators only while the provider says s
   await expireConfirmations()
   expect((await browser.atDashboard.get('/queues')).headers.get('location')).toContain('/sign-in/provider')
   expect((await signInThere(browser, issuer)).status).toBe(403)
-  expect((await browser.atDashboard.get('/queues')).headers.get('location')).toBe('/sign-in')
+  expect((await browser.atDashboard.get('/queues')).headers.get('location')).toBe('/sign-in?return=%2Fqueues')
 })
 
 test('a member who leaves the operator group keeps the session, and sees the own apps only', async () => {
@@ -109,7 +109,7 @@ describe('the provider identifies a person who may not sign in:', () => {
     const { browser, answer } = await enter('anna', { anna: { ...anna, email_verified: false } })
     expect(answer.status).toBe(403)
     expect(answer.text).toContain('has not verified')
-    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
   })
 
   test('the address belongs to nobody', async () => {
@@ -151,7 +151,7 @@ describe('the provider identifies a person who may not sign in:', () => {
     expect(answer.status).toBe(403)
     expect(answer.text).toContain('had another e-mail address')
     // The session from before the change is ended too.
-    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+    expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
   })
 })
 
@@ -160,7 +160,7 @@ test('an address that was removed everywhere may be given to another account', a
   await sql`insert into members (app_id, email) values (${appId}, 'ben@example.com')`.execute(setUp.dashboard.db)
   const { browser } = await enter('anna', { anna })
   await removeMember(setUp.dashboard.db, appId, 'anna@example.com')
-  expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in')
+  expect((await browser.atDashboard.get('/apps')).headers.get('location')).toBe('/sign-in?return=%2Fapps')
   await sql`insert into members (app_id, email) values (${appId}, 'anna@example.com')`.execute(setUp.dashboard.db)
   expect((await enter('another', { another: anna })).answer.status).toBe(303)
 })

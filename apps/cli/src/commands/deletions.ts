@@ -75,7 +75,7 @@ function summaryRow(request: DeletionRequestView) {
   return {
     REQUEST: request.request_id,
     STATE: request.state,
-    TOKEN: `…${request.token_last_four}`,
+    TOKEN: request.token_last_four === null ? 'dashboard' : `…${request.token_last_four}`,
     USERS: request.users_requested,
     DELETED: request.users_deleted,
     ACCEPTED: request.accepted_at,

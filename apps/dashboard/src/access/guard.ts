@@ -104,11 +104,16 @@ function isNavigation(request: FastifyRequest): boolean {
   return isReading(request) && destination === 'document' && accept.includes('text/html')
 }
 
+/** Returns the address of the sign-in page that leads back to a page of the dashboard. */
+export function signInAddress(page: string): string {
+  return page === '/' ? '/sign-in' : `/sign-in?return=${encodeURIComponent(page)}`
+}
+
 /** Redirects requests for pages to the sign-in page, and answers scripts with JSON. */
 function askToSignIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = request.headers.accept?.includes('text/html') ?? false
   return isPage
-    ? reply.redirect('/sign-in', 303)
+    ? reply.redirect(signInAddress(isReading(request) ? request.url : '/'), 303)
     : reply.code(401).header('WWW-Authenticate', 'Session realm="Sluice"').send({ status: 'unauthorized' })
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Settings, SharedStore } from '@sluice/config'
 import { turnsWithRests } from '@sluice/joined-calls'
-import { openRateLimiter, retryAfter } from '@sluice/rate-limits'
+import { type Count, openRateLimiter, retryAfter } from '@sluice/rate-limits'
 import { clientNetwork, continueBody, openShares, untilClosed } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -32,6 +32,7 @@ export class TooManyRequests extends Error {
 export const requestLimitSettings = [
   'RATE_LIMIT_DASHBOARD_PERSON',
   'RATE_LIMIT_DASHBOARD_APP',
+  'RATE_LIMIT_DASHBOARD_EXPORT',
   'RATE_LIMIT_TIMEOUT',
 ] as const
 
@@ -39,6 +40,8 @@ export const requestLimitSettings = [
 export interface RequestLimiter {
   /** Counts a request of a person, to a page of an app if it is one. Throws {@link TooManyRequests} over a limit. */
   count(email: string, appId: number | undefined): Promise<void>
+  /** Counts a requested export of an app. Throws {@link TooManyRequests} over the limit. */
+  countExport(appId: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -54,6 +57,7 @@ export async function openRequestLimiter(
   const limits = {
     dashboard_person: settings.RATE_LIMIT_DASHBOARD_PERSON,
     dashboard_app: settings.RATE_LIMIT_DASHBOARD_APP,
+    dashboard_export: settings.RATE_LIMIT_DASHBOARD_EXPORT,
   }
   const limiter = await openRateLimiter(store, limits, {
     deadlineMs: settings.RATE_LIMIT_TIMEOUT,
@@ -66,10 +70,17 @@ export async function openRequestLimiter(
         limiter.count(createHash('sha256').update(email).digest('base64url'), 'dashboard_person'),
         ...(appId === undefined ? [] : [limiter.count(appId, 'dashboard_app')]),
       ])
-      for (const { allowed, resetAfterMs } of counts) if (!allowed) throw new TooManyRequests(retryAfter(resetAfterMs))
+      refuseBeyond(counts)
+    },
+    async countExport(appId) {
+      refuseBeyond([await limiter.count(appId, 'dashboard_export')])
     },
     close: () => limiter.close(),
   }
+}
+
+function refuseBeyond(counts: readonly Count[]): void {
+  for (const { allowed, resetAfterMs } of counts) if (!allowed) throw new TooManyRequests(retryAfter(resetAfterMs))
 }
 
 /**

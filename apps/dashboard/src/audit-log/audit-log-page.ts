@@ -1,37 +1,64 @@
 import { type AuditView, auditActions } from '@sluice/audit-log'
 import { type Html, html } from '@sluice/html'
 import { time } from '../layout/format.ts'
+import type { FilterTexts, InvalidFilter } from './filter.ts'
 
 /** Which part of the audit log a page shows. */
-interface Place {
+interface Part {
+  entries: readonly AuditView[]
   /** The position of the next page, if there is one. */
   next: string | undefined
   isFirst: boolean
   isOfApp: boolean
+  /** The filter that is not valid. */
+  invalid: InvalidFilter | undefined
 }
 
-/** Renders a page of the audit log. */
-export function auditLogContent(
-  address: string,
-  entries: readonly AuditView[],
-  { next, isFirst, isOfApp }: Place,
-): Html {
+const problems: Record<InvalidFilter, string> = {
+  what: 'There is no such action.',
+  since: 'The first time is not a time.',
+  until: 'The second time is not a time.',
+}
+
+/** Renders the filters and a page of the entries that match. `path` is the address without filters. */
+export function auditLogContent(path: string, texts: FilterTexts, part: Part): Html {
+  const { entries, next, isFirst, isOfApp, invalid } = part
   return html`
-    <p class="actions"><a class="button" href="${address}/file">Download all entries</a></p>
-    ${entries.length === 0 ? html`<p class="card">No ${!isFirst && 'older '}entries.</p>` : table(entries, isOfApp)}
+    ${invalid !== undefined && html`<p class="notice bad" role="alert">${problems[invalid]}</p>`}
+    ${filterForm(path, texts)}
+    ${entries.length === 0 ? html`<p class="card">No ${!isFirst && 'older '}entry matches.</p>` : table(path, entries, isOfApp)}
     <p class="actions">
-      ${!isFirst && html`<a class="button" href="${address}">Newest</a>`}
-      ${next !== undefined && html`<a class="button" href="${`${address}?before=${encodeURIComponent(next)}`}">Older</a>`}
+      ${!isFirst && html`<a class="button" href="${addressOf(path, texts)}">Newest</a>`}
+      ${next !== undefined && html`<a class="button" href="${addressOf(path, { ...texts, before: next })}">Older</a>`}
+      <a class="button" href="${addressOf(`${path}/file`, texts)}">Download all entries that match</a>
     </p>`
 }
 
-function table(entries: readonly AuditView[], isOfApp: boolean): Html {
+function addressOf(path: string, query: Partial<FilterTexts> & { before?: string }): string {
+  const set = Object.entries(query).filter(([, text]) => text !== '')
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`
+}
+
+function filterForm(path: string, { who, what, since, until }: FilterTexts): Html {
+  const actions = Object.entries({ '': 'any', ...auditActions })
+  return html`<form method="get" action="${path}" class="search" role="search">
+    <label>Person <input type="search" name="who" maxlength="255" value="${who}" placeholder="whole address"></label>
+    <label>Action <select name="what">${actions.map(
+      ([value, words]) => html`<option value="${value}"${value === what && html` selected`}>${words}</option>`,
+    )}</select></label>
+    <label>Since <input type="date" name="since" value="${since}"></label>
+    <label>and before <input type="date" name="until" value="${until}"></label>
+    <button>Find</button>
+  </form>`
+}
+
+function table(path: string, entries: readonly AuditView[], isOfApp: boolean): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Audit log"><table>
     <thead><tr>
-      <th scope="col">When</th>${!isOfApp && html`<th scope="col">App</th>`}<th scope="col">Who</th><th scope="col">What</th>
-      <th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Address</th>
+      <th scope="col">When</th>${!isOfApp && html`<th scope="col">App</th>`}<th scope="col">Person</th><th scope="col">Action</th>
+      <th scope="col">Target</th><th scope="col">Outcome</th><th scope="col">Network address</th>
     </tr></thead>
-    <tbody>${entries.map((entry) => row(entry, isOfApp))}</tbody>
+    <tbody>${entries.map((entry) => row(path, entry, isOfApp))}</tbody>
   </table></div>`
 }
 
@@ -51,12 +78,12 @@ const actors = {
   guest: 'guest',
 } as const
 
-function row(entry: AuditView, isOfApp: boolean): Html {
+function row(path: string, entry: AuditView, isOfApp: boolean): Html {
   const app = entry.app_id === null ? 'all' : html`<a href="/apps/${entry.app_id}/audit-log">${entry.app_id}</a>`
   return html`<tr>
     <td>${time(new Date(entry.at))}</td>
     ${!isOfApp && html`<td>${app}</td>`}
-    <th scope="row" class="wrap">${entry.who} <span class="hint">${actors[entry.who_type]}</span></th>
+    <th scope="row" class="wrap">${entry.who !== '' && html`<a href="${addressOf(path, { who: entry.who })}">${entry.who}</a>`} <span class="hint">${actors[entry.who_type]}</span></th>
     <td>${auditActions[entry.what] ?? entry.what}</td>
     <td class="wrap">${entry.target ?? '–'}</td>
     <td>${outcomes[entry.outcome]}</td>

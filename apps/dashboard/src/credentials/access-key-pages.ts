@@ -14,10 +14,10 @@ export function gatewaySection(request: FastifyRequest, address: GatewayAddress,
       <h2 id="s3-gateway">Files by S3</h2>
       <p>Upload a file to this path with any S3 client: it becomes an import as soon as the upload is complete. The file name must contain no slash and no white space. The file must be at most ${bytes(limits.bucketBytes)}, and may be compressed with gzip.</p>
       <dl class="facts">
-        <dt>Endpoint</dt><dd><code>${address.endpoint}</code></dd>
-        <dt>Bucket</dt><dd><code>${address.bucket}</code></dd>
-        <dt>Path</dt><dd><code>${address.path}</code></dd>
-        <dt>Region</dt><dd><code>${address.region}</code></dd>
+        <dt>Endpoint</dt><dd><code data-copy="endpoint">${address.endpoint}</code></dd>
+        <dt>Bucket</dt><dd><code data-copy="bucket">${address.bucket}</code></dd>
+        <dt>Path</dt><dd><code data-copy="path">${address.path}</code></dd>
+        <dt>Region</dt><dd><code data-copy="region">${address.region}</code></dd>
       </dl>
     </section>
     <section aria-labelledby="access-keys">
@@ -33,13 +33,13 @@ export function gatewaySection(request: FastifyRequest, address: GatewayAddress,
 
 function keyTable(appId: number, keys: readonly AccessKey[]): Html {
   const row = ({ accessKeyId, createdAt, lastUsedAt }: AccessKey) => html`<tr>
-    <th scope="row"><code>${accessKeyId}</code></th>
+    <th scope="row"><code data-copy="access key ID">${accessKeyId}</code></th>
     <td>${time(createdAt)}</td>
     <td>${lastUsedAt === null ? 'never' : time(lastUsedAt)}</td>
     <td><a href="/apps/${appId}/credentials/access-keys/delete?key=${encodeURIComponent(accessKeyId)}">Delete…</a></td>
   </tr>`
   return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="access-keys"><table>
-    <thead><tr><th scope="col">Access key ID</th><th scope="col">Created</th><th scope="col">Last used</th><th scope="col">Deletion</th></tr></thead>
+    <thead><tr><th scope="col">Access key ID</th><th scope="col">Created</th><th scope="col">Last used</th><th scope="col">Actions</th></tr></thead>
     <tbody>${keys.map(row)}</tbody>
   </table></div>`
 }
@@ -49,7 +49,7 @@ function commandSection(address: GatewayAddress, key: KeyPair): Html {
     <h2 id="commands">Commands</h2>
     ${uploadCommands(address, key).map(
       ({ program, command }) => html`<h3 id="command-${program}">${program}</h3>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="command-${program}"><pre class="command">${command}</pre></div>`,
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="command-${program}"><pre class="command" data-copy="command for ${program}">${command}</pre></div>`,
     )}
   </section>`
 }
@@ -59,9 +59,9 @@ export function newAccessKey(appId: number, address: GatewayAddress, key: NewAcc
   return html`<div class="card">
       <p>Copy the secret now: it is shown only once.</p>
       <dl class="facts">
-        <dt>Access key ID</dt><dd><code>${key.accessKeyId}</code></dd>
+        <dt>Access key ID</dt><dd><code data-copy="access key ID">${key.accessKeyId}</code></dd>
       </dl>
-      <p><code class="secret" tabindex="0" role="textbox" aria-readonly="true" aria-label="Secret access key">${key.secretAccessKey}</code></p>
+      <p><code class="secret" data-copy="secret access key" tabindex="0" role="textbox" aria-readonly="true" aria-label="Secret access key">${key.secretAccessKey}</code></p>
       <p><a class="button" href="/apps/${appId}/credentials">I have stored it</a></p>
     </div>
     ${commandSection(address, key)}`
@@ -80,6 +80,6 @@ export function confirmDeletion(request: FastifyRequest, accessKeyId: string): H
         <input type="hidden" name="key" value="${accessKeyId}">
         <button class="danger">Delete ${accessKeyId}</button>
       </form>
-      <a href="/apps/${appId}/credentials">Keep it</a>
+      <a href="/apps/${appId}/credentials">Back</a>
     </div>`
 }

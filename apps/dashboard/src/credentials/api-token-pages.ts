@@ -31,7 +31,7 @@ export function confirmRegistration(request: FastifyRequest, { lastFour }: Token
         <input type="hidden" name="replaces" value="${lastFour}">
         <button class="danger">Replace …${lastFour} with a new token</button>
       </form>
-      <a href="/apps/${appId}/credentials">Keep it</a>
+      <a href="/apps/${appId}/credentials">Back</a>
     </div>`
 }
 
@@ -39,7 +39,7 @@ export function confirmRegistration(request: FastifyRequest, { lastFour }: Token
 export function newToken(appId: number, token: string): Html {
   return html`<div class="card">
       <p>Copy the token now: it is shown only once. The previous token has stopped working.</p>
-      <p><code class="secret" tabindex="0" role="textbox" aria-readonly="true" aria-label="New API token">${token}</code></p>
+      <p><code class="secret" data-copy="API token" tabindex="0" role="textbox" aria-readonly="true" aria-label="New API token">${token}</code></p>
       <p><a class="button" href="/apps/${appId}/credentials">I have stored it</a></p>
     </div>`
 }

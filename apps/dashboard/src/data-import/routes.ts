@@ -3,7 +3,7 @@ import { limits } from '@sluice/contract'
 import { receiveDashboardFile, TooManyWaiting } from '@sluice/imports'
 import { clientPolicy } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { visitedApp } from '../access/guard.ts'
+import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { importRules, sendDataImport } from './data-import-page.ts'
 import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
@@ -57,6 +57,7 @@ async function receiveFile(
     }
     const importId = await receiveDashboardFile(context, appId, {
       fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
+      requestedBy: visitorOf(request).email,
       dryRun,
       options: read.options,
       longestMs: clientPolicy.upload.totalMs,

@@ -23,7 +23,7 @@ const states = {
 
 export function deletionsContent({ groups, isCut, requests, listLimit, now }: Deletions): Html {
   if (requests.length === 0) {
-    return html`<p class="card">There are no deletion requests. Clients send them through the API. Each request starts about six days after it was accepted, and completes on the 7th of the month after that.</p>`
+    return html`<p class="card">There are no deletion requests. Members make them on the page Profiles, and clients through the API. Each request starts about six days after it was accepted, and completes on the 7th of the month after that.</p>`
   }
   return html`
     ${due(groups, isCut)}
@@ -33,7 +33,7 @@ export function deletionsContent({ groups, isCut, requests, listLimit, now }: De
       <div class="scroll" tabindex="0" role="region" aria-labelledby="requests"><table>
         <thead><tr>
           <th scope="col">Accepted</th><th scope="col">State</th><th scope="col">Starts</th><th scope="col">Completes</th>
-          <th scope="col" class="number">Users named</th><th scope="col" class="number">Deleted</th><th scope="col">Token</th>
+          <th scope="col" class="number">Users named</th><th scope="col" class="number">Deleted</th><th scope="col">From</th>
         </tr></thead>
         <tbody>${requests.map(requestRow)}</tbody>
       </table></div>
@@ -68,6 +68,6 @@ function requestRow(request: DeletionRequestView): Html {
     <td>${time(new Date(request.completes_at), 'day')}</td>
     <td class="number">${count(request.users_requested)}</td>
     <td class="number">${request.state === 'completed' ? count(request.users_deleted) : '–'}</td>
-    <td><code>…${request.token_last_four}</code></td>
+    <td>${request.token_last_four === null ? 'dashboard' : html`API token <code>…${request.token_last_four}</code>`}</td>
   </tr>`
 }

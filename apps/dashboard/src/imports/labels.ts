@@ -1,6 +1,6 @@
 import type { ImportView } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
-import type { ImportSummary, ListedImport } from '@sluice/imports'
+import type { ImportSummary } from '@sluice/imports'
 
 const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | 'good' | 'bad' | 'warn' | 'busy' }>> = {
   awaiting_upload: { words: 'Waiting for its file', tone: '' },
@@ -23,7 +23,8 @@ export function stateName(state: ImportView['state']): string {
   return states[state].words
 }
 
-const sources: Readonly<Record<ImportView['source'], string>> = {
+/** The routes by which files arrive, in words. */
+export const sources: Readonly<Record<ImportView['source'], string>> = {
   v3: 'API',
   v2: 'API (v2)',
   dashboard: 'Dashboard',
@@ -37,6 +38,6 @@ export function sourceName({ source }: ImportSummary): string {
 }
 
 /** Returns the name of an import: the name of its file, or the beginning of its ID. */
-export function importName({ view }: Pick<ListedImport, 'view'>): string {
+export function importName({ view }: { view: ImportSummary }): string {
   return view.file_name ?? `Import ${view.import_id.slice(0, 8)}`
 }

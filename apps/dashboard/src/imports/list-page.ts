@@ -1,54 +1,141 @@
-import { type Html, html } from '@sluice/html'
-import type { ListedImport } from '@sluice/imports'
-import type { FastifyReply } from 'fastify'
+import { importStates } from '@sluice/contract'
+import { type Content, type Html, html } from '@sluice/html'
+import {
+  type FilterTexts,
+  type FoundImport,
+  type FoundImports,
+  findImports,
+  parseImportFilter,
+  shortestText,
+} from '@sluice/imports'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DashboardContext } from '../context.ts'
 import { count, duration, time } from '../layout/format.ts'
+import type { Area } from '../layout/navigation.ts'
 import { sendPage } from '../layout/page.ts'
-import { importName, sourceName, stateMark } from './labels.ts'
+import { importName, sourceName, sources, stateMark, stateName } from './labels.ts'
 
-/**
- * Answers with a page of an app's imports. `older` is the sequence number from which the next page begins, if there is
- * one.
- */
-export function sendList(
+/** The number of imports on one page (second-day.md §6, All imports). */
+const pageSize = 50
+
+/** A list of imports: of one app, or of all apps. */
+export interface ImportList {
+  title: string
+  area: Area
+  /** The address of the list. */
+  address: string
+  /** The app; undefined for all apps. */
+  appId?: number
+  /** What the page shows above the list. */
+  above?: Content
+}
+
+/** A request for a list. The query has the filters, and the position of the page. */
+export type ListRequest = FastifyRequest<{ Querystring: FilterTexts & { after?: string } }>
+
+const filterNames = ['app', 'state', 'source', 'text', 'since', 'until'] as const
+
+const problems: Record<keyof FilterTexts, string> = {
+  app: 'The app must be a number.',
+  state: 'There is no such state.',
+  source: 'There is no such source.',
+  text: `The text must have at least ${shortestText} characters.`,
+  since: 'The first time is not a time.',
+  until: 'The second time is not a time.',
+}
+
+/** Answers with a page of a list of imports, with filters. The status is 400 if a filter is not valid. */
+export async function sendList(
+  request: ListRequest,
   reply: FastifyReply,
-  appId: number,
-  imports: readonly ListedImport[],
-  { older, isFirst, isPaused }: { older: number | undefined; isFirst: boolean; isPaused: boolean },
-): FastifyReply {
-  const address = `/apps/${appId}/imports`
-  return sendPage(reply, {
-    title: 'Imports',
-    area: 'imports',
+  { db, apiUrl }: Pick<DashboardContext, 'db' | 'apiUrl'>,
+  list: ImportList,
+): Promise<FastifyReply> {
+  const { query } = request
+  const texts: FilterTexts = Object.fromEntries(filterNames.map((name) => [name, String(query[name] ?? '')]))
+  if (list.appId !== undefined) texts.app = ''
+  const after = query.after === undefined ? undefined : String(query.after)
+  const filter = parseImportFilter(texts)
+  const invalid = 'invalid' in filter ? filter.invalid : undefined
+  const found =
+    'invalid' in filter
+      ? { imports: [], next: undefined }
+      : await findImports(
+          db,
+          apiUrl,
+          { ...filter, ...(list.appId && { appId: list.appId }) },
+          { after, limit: pageSize },
+        )
+  return sendPage(invalid === undefined ? reply : reply.code(400), {
+    title: list.title,
+    area: list.area,
     scripts: ['live-import-list.ts'],
     content: html`
-      ${isPaused && html`<p class="notice warn"><strong>Imports are paused.</strong> Files can still be uploaded; they are imported when an operator resumes imports.</p>`}
-      <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>
-      <div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">
-        ${imports.length === 0 ? html`<p>No ${!isFirst && 'older '}imports.</p>` : table(address, imports)}
-      </div>
-      <p class="actions">
-        ${!isFirst && html`<a class="button" href="${address}">Newest</a>`}
-        ${older !== undefined && html`<a class="button" href="${`${address}?before=${older}`}">Older</a>`}
-      </p>`,
+      ${list.above}
+      ${invalid !== undefined && html`<p class="notice bad" role="alert">${problems[invalid]}</p>`}
+      ${list.appId === undefined ? filterForm(list, texts) : foldedFilters(list, texts)}
+      ${listContent(list, texts, found, after === undefined)}`,
   })
 }
 
-function table(address: string, imports: readonly ListedImport[]): Html {
+/** Renders the imports that match. A script fetches this part again as long as one of them waits or runs. */
+function listContent(list: ImportList, texts: FilterTexts, { imports, next }: FoundImports, isFirst: boolean): Html {
+  const hasNone = isFirst && Object.values(texts).every((text) => text === '')
+  return html`<div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">
+      ${imports.length === 0 ? html`<p class="card">${hasNone ? 'No imports yet.' : `No ${isFirst ? '' : 'older '}import matches.`}</p>` : table(list, imports)}
+    </div>
+    <p class="actions">
+      ${!isFirst && html`<a class="button" href="${addressOf(list, texts)}">Newest</a>`}
+      ${next !== undefined && html`<a class="button" href="${addressOf(list, texts, next)}">Older</a>`}
+    </p>`
+}
+
+function addressOf({ address }: ImportList, texts: FilterTexts, after?: string): string {
+  const set = Object.entries({ ...texts, after }).filter((pair): pair is [string, string] => Boolean(pair[1]))
+  return set.length === 0 ? address : `${address}?${new URLSearchParams(set)}`
+}
+
+/** Renders the filters of an app's imports. They are folded unless one is set, as they fill the screen of a phone. */
+function foldedFilters(list: ImportList, texts: FilterTexts): Html {
+  const isSet = Object.values(texts).some((text) => text !== '')
+  return html`<details class="card"${isSet && html` open`}><summary>Filter</summary>${filterForm(list, texts)}</details>`
+}
+
+function filterForm({ address, appId }: ImportList, { app, state, source, text, since, until }: FilterTexts): Html {
+  const option = (value: string, label: string, chosen: string | undefined) =>
+    html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`
+  return html`<form method="get" action="${address}" class="search" role="search">
+    ${appId === undefined && html`<label>App <input name="app" inputmode="numeric" value="${app}"></label>`}
+    <label>State <select name="state">${option('', 'any', state)}${importStates.map((each) => option(each, stateName(each), state))}</select></label>
+    <label>Source <select name="source">${option('', 'any', source)}${Object.entries(sources).map(([value, label]) => option(value, label, source))}</select></label>
+    <label>File name or ID <input type="search" name="text" minlength="${shortestText}" value="${text}"></label>
+    <label>Requested since <input type="date" name="since" value="${since}"></label>
+    <label>and before <input type="date" name="until" value="${until}"></label>
+    <button>Find</button>
+  </form>`
+}
+
+function table({ appId }: ImportList, imports: readonly FoundImport[]): Html {
+  const isOfAll = appId === undefined
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Imports"><table>
     <thead><tr>
-      <th scope="col">Import</th><th scope="col">State</th><th scope="col">Source</th><th scope="col" class="number">Rows</th>
-      <th scope="col" class="number">Errors</th><th scope="col" class="number">Duration</th><th scope="col">Requested</th>
+      <th scope="col">Import</th>${isOfAll && html`<th scope="col">App</th>`}<th scope="col">State</th><th scope="col">Source</th>
+      <th scope="col" class="number">Rows</th><th scope="col" class="number">Errors</th>
+      <th scope="col" class="number">Duration</th><th scope="col">Requested</th>
     </tr></thead>
-    <tbody>${imports.map((each) => row(address, each))}</tbody>
+    <tbody>${imports.map((each) => row(each, isOfAll))}</tbody>
   </table></div>`
 }
 
-function row(address: string, listed: ListedImport): Html {
-  const { view, place, tookMs } = listed
+function row(found: FoundImport, isOfAll: boolean): Html {
+  const { appId, appName, view, place, share, tookMs, requestedBy } = found
   return html`<tr>
-    <th scope="row" class="wrap"><a href="${address}/${view.import_id}">${importName(listed)}</a></th>
-    <td>${stateMark(view)}${place !== null && view.state !== 'processing' && html` <span class="hint">position ${place}</span>`}</td>
-    <td>${sourceName(view)}</td>
+    <th scope="row" class="wrap"><a href="/apps/${appId}/imports/${view.import_id}">${importName(found)}</a></th>
+    ${isOfAll && html`<td>${appName} <span class="hint">${appId}</span></td>`}
+    <td>${stateMark(view)}${share !== null && html` <span class="hint">${Math.floor(share * 100)}\u00a0%</span>`}${
+      place !== null && view.state !== 'processing' && html` <span class="hint">position ${place}</span>`
+    }</td>
+    <td>${sourceName(view)}${requestedBy !== null && html`<br><span class="hint">${requestedBy}</span>`}</td>
     <td class="number">${count(view.rows_total)}</td>
     <td class="number">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>
     <td class="number">${tookMs === null ? '–' : duration(tookMs)}</td>

@@ -1,5 +1,5 @@
 import { type Html, html } from '@sluice/html'
-import { isCancellable } from '@sluice/imports'
+import { type ImportDetails, isCancellable } from '@sluice/imports'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import { isRetryable } from './retry-pages.ts'
@@ -16,16 +16,21 @@ export const partNames = ['progress', 'actions', 'report'] as const satisfies re
 
 /** Renders all parts from one snapshot. */
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
-  const { view } = snapshot.details
   return {
     progress: progressPart(appId, snapshot),
-    actions: html`${
-      isCancellable(view.state) &&
-      html`<p class="actions"><a class="button danger" href="/apps/${appId}/imports/${view.import_id}/cancel">Cancel the import…</a></p>`
-    }${
-      isRetryable(snapshot.details) &&
-      html`<p class="actions"><a class="button" href="/apps/${appId}/imports/${view.import_id}/retry">Retry the import…</a></p>`
-    }`,
+    actions: html`${actionsOf(appId, snapshot.details).map((link) => html`<p class="actions">${link}</p>`)}`,
     report: reportPart(appId, snapshot),
   }
+}
+
+/** Renders what a person can do next: cancel the import, retry it, or import a corrected file. */
+function actionsOf(appId: number, details: ImportDetails): Html[] {
+  const { view } = details
+  const address = `/apps/${appId}/imports/${view.import_id}`
+  if (isCancellable(view.state)) {
+    return [html`<a class="button danger" href="${address}/cancel">Cancel the import…</a>`]
+  }
+  if (isRetryable(details)) return [html`<a class="button main" href="${address}/retry">Retry the import…</a>`]
+  const hasErrors = view.state === 'failed' || (view.state === 'completed' && view.rows_failed > 0)
+  return hasErrors ? [html`<a class="button" href="/apps/${appId}/data-import">Import a corrected file…</a>`] : []
 }

@@ -13,7 +13,14 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
       ${view.state === 'processing' && bar(snapshot)}
       <ul class="cards figures">
         ${tile('Rows read', count(view.rows_total))}
-        ${view.dry_run ? tile('Rows without errors', count(view.rows_total - view.rows_failed)) : tile('Rows applied', count(view.rows_applied))}
+        ${
+          view.dry_run
+            ? tile('Rows without errors', count(view.rows_total - view.rows_failed))
+            : [
+                tile('Rows applied', count(view.rows_applied)),
+                tile('Rows that changed a profile', count(view.rows_changed)),
+              ]
+        }
         ${tile('Rows with errors', count(view.rows_failed), view.rows_failed > 0)}
         ${rowsPerSecond !== undefined && tile('Rows a second', count(Math.round(rowsPerSecond)))}
         ${timeLeftMs !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeftMs)))}
@@ -82,12 +89,12 @@ const precedingWords = {
   processing: 'which is running',
 } as const
 
-function facts(appId: number, { view, byteSize, contentType }: ImportDetails): Html {
+function facts(appId: number, { view, byteSize, contentType, requestedBy }: ImportDetails): Html {
   return html`<dl class="facts">
     <dt>Import</dt><dd><code>${view.import_id}</code></dd>
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
     ${view.retry_of !== undefined && html`<dt>Retry of</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
-    <dt>Requested</dt><dd>${time(new Date(view.requested_at))}</dd>
+    <dt>Requested</dt><dd>${time(new Date(view.requested_at))}${requestedBy !== null && ` by ${requestedBy}`}</dd>
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}
     ${view.finished_at !== null && html`<dt>Ended</dt><dd>${time(new Date(view.finished_at))}</dd>`}
   </dl>`

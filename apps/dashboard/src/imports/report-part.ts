@@ -1,6 +1,6 @@
 import { type Html, html } from '@sluice/html'
 import type { ErrorRows, ImportDetails } from '@sluice/imports'
-import { count } from '../layout/format.ts'
+import { count, counted } from '../layout/format.ts'
 import { type Snapshot, shownErrorRows } from './snapshot.ts'
 
 /** Maximum number of columns of the error file that the page shows. */
@@ -25,16 +25,33 @@ export function reportPart(appId: number, { details, errors }: Snapshot): Html {
     ${details.columns !== null && columnTable(details)}`
 }
 
-/**
- * Renders the number of rows for each error message as a bar chart. The bars are cells of a table, so that a screen
- * reader reads the messages and numbers.
- */
-function errorChart({ errorCounts }: ImportDetails): Html {
+/** Number of error messages that are shown at once. The others are folded. */
+const commonestErrors = 3
+
+/** Renders the number of rows for each error message, the commonest messages first. */
+function errorChart({ errorCounts, view }: ImportDetails): Html {
   const counts = Object.entries(errorCounts).sort(([, a], [, b]) => b - a)
   const most = counts[0]?.[1] ?? 1
+  const others = counts.slice(commonestErrors)
+  const number = counted(others.length, 'other message')
+  // Each change of a running import replaces this part, which would close it again.
+  const folded =
+    view.finished_at === null
+      ? html`<p class="hint">and ${number}</p>`
+      : html`<details><summary>${number}</summary>${bars(others, most)}</details>`
   return html`<section aria-labelledby="messages">
     <h2 id="messages">Errors by message</h2>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="messages"><table class="bars">
+    ${bars(counts.slice(0, commonestErrors), most)}
+    ${others.length > 0 && folded}
+  </section>`
+}
+
+/**
+ * Renders numbers of rows as a bar chart. The bars are cells of a table, so that a screen reader reads the messages and
+ * numbers.
+ */
+function bars(counts: readonly [message: string, rows: number][], most: number): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="messages"><table class="bars">
       <thead><tr><th scope="col">Message</th><th scope="col" class="number">Rows</th><th scope="col"><span class="unseen">Share</span></th></tr></thead>
       <tbody>${counts.map(
         ([message, rows]) => html`<tr>
@@ -43,8 +60,7 @@ function errorChart({ errorCounts }: ImportDetails): Html {
           <td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.max(0.5, (rows / most) * 100).toFixed(1)}" height="10" rx="1"></rect></svg></td>
         </tr>`,
       )}</tbody>
-    </table></div>
-  </section>`
+    </table></div>`
 }
 
 /** Renders the warnings about inferred types. */
@@ -92,13 +108,20 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
       <caption class="hint">The first ${rows.length < shownErrorRows ? count(rows.length) : shownErrorRows} of ${count(view.rows_failed)}${hidden > 0 && `, without ${count(hidden)} of the columns`}</caption>
       <thead><tr><th scope="col">Reason</th>${names.slice(0, shownColumns).map((name) => html`<th scope="col">${cut(name)}</th>`)}</tr></thead>
       <tbody>${rows.map(
-        ({ messages, values }) => html`<tr>
+        ({ messages, values, atFault }) => html`<tr>
           <td class="bad-text">${cut(messages)}</td>
-          ${names.slice(0, shownColumns).map((_, index) => html`<td>${cut(values[index] ?? '')}</td>`)}
+          ${names.slice(0, shownColumns).map((_, index) => cell(values[index] ?? '', atFault.includes(index)))}
         </tr>`,
       )}</tbody>
     </table></div>
   </section>`
+}
+
+/** Renders a value. A value at fault is marked, for screen readers as well. */
+function cell(value: string, isAtFault: boolean): Html {
+  return isAtFault
+    ? html`<td class="at-fault"><span class="unseen">At fault: </span>${cut(value)}</td>`
+    : html`<td>${cut(value)}</td>`
 }
 
 function columnTable({ view, columns }: ImportDetails): Html {

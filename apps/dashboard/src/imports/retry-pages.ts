@@ -1,3 +1,4 @@
+import { fileMessages } from '@sluice/contract'
 import { html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
@@ -5,9 +6,18 @@ import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName } from './labels.ts'
 
-/** Returns whether an import's page offers a retry. */
+/** Returns whether an import's page offers a retry: the file is stored, and may be imported by now. */
 export function isRetryable({ view, fileStored }: ImportDetails): boolean {
-  return fileStored && (view.state === 'failed' || view.state === 'cancelled')
+  return fileStored && (view.state === 'cancelled' || (view.state === 'failed' && mayPass(view.error ?? '')))
+}
+
+/**
+ * Whether the cause of a failure is not the file: the service gave up, or keys had to be registered. A file that is
+ * refused for itself would be refused again. The command line still retries it.
+ */
+function mayPass(error: string): boolean {
+  const causes = [fileMessages.tooManyAttempts(0), fileMessages.tooManyKeys(0)]
+  return causes.includes(error.replaceAll(/\d+/g, '0')) || error.startsWith(fileMessages.keysNotRegistered(''))
 }
 
 /** Answers with a page that asks for confirmation before an import is retried. */

@@ -1,6 +1,6 @@
 import { RetryRefused, retryImport, TooManyWaiting } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
-import { visitedApp } from '../access/guard.ts'
+import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { type OneImport, snapshotFor } from './one-import.ts'
 import { sendRetryQuestion, sendRetryRefused } from './retry-pages.ts'
@@ -20,7 +20,7 @@ export const retryRoutes: PageRoutes = (dashboard, context) => {
     const { details } = await snapshotFor(context, request)
     const importId = details.view.import_id
     try {
-      const retryId = await retryImport(context, { appId, importId })
+      const retryId = await retryImport(context, { appId, importId }, visitorOf(request).email)
       request.log.info({ app_id: appId, import_id: importId, retry_id: retryId }, 'import retried')
       return reply.redirect(`/apps/${appId}/imports/${retryId}`, 303)
     } catch (error) {

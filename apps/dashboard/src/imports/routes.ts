@@ -1,38 +1,38 @@
-import { cancelImport, findPauses, followFileLink, listImportsBefore } from '@sluice/imports'
+import { isUuid } from '@sluice/contract'
+import { html } from '@sluice/html'
+import { cancelImport, findPauses, openErrorFile } from '@sluice/imports'
+import { attachment } from '@sluice/storage'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
 import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
-import { sendList } from './list-page.ts'
+import { type ListRequest, sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
 import { type OneImport, snapshotFor } from './one-import.ts'
 import { retryRoutes } from './retry-routes.ts'
-
-/** The number of imports on one page of the list. */
-const pageSize = 25
 
 const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
 
 /** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
-  const { db, storage, apiUrl } = context
+  const { db, storage } = context
   cancelRoutes(dashboard, context)
   retryRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
 
-  dashboard.get<{ Querystring: { before?: string } }>('/apps/:appId/imports', async (request, reply) => {
+  dashboard.get('/apps/:appId/imports', async (request: ListRequest, reply) => {
     const { appId } = visitedApp(request)
-    const text = String(request.query.before ?? '')
-    const before = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-    const page = before === undefined ? {} : { before }
-    const imports = await listImportsBefore(db, apiUrl, appId, { ...page, limit: pageSize + 1 })
-    const shown = imports.slice(0, pageSize)
-    const older = imports.length > pageSize ? shown.at(-1)?.sequenceNumber : undefined
     const pauses = await findPauses(db, appId)
     const isPaused = pauses.ofApp !== null || pauses.ofAllApps !== null
-    return sendList(reply, appId, shown, { older, isFirst: before === undefined, isPaused })
+    const address = `/apps/${appId}/imports`
+    return await sendList(request, reply, context, {
+      ...{ title: 'Imports', area: 'imports', address, appId },
+      above: html`
+        ${isPaused && html`<p class="notice warn"><strong>Imports are paused.</strong> Files can still be uploaded; they are imported when an operator resumes imports.</p>`}
+        <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>`,
+    })
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId', async (request, reply) => {
@@ -44,12 +44,15 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     return streams.send(request, reply, visitedApp(request).appId, details.view.import_id)
   })
 
-  dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', async (request, reply) => {
-    const { details } = await snapshotFor(context, request)
-    const token = details.view.error_file_url?.split('/').at(-1)
-    const followed = token === undefined ? 'unknown' : await followFileLink({ db, storage }, 'errors', token)
-    if (typeof followed === 'string') throw new PageNotFound()
-    return reply.redirect(followed.url, 302)
+  // Without a route for HEAD, which would read the whole file.
+  const download = { exposeHeadRoute: false }
+  dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', download, async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const { importId } = request.params
+    const file = isUuid(importId) ? await openErrorFile({ db, storage }, { appId, importId }) : undefined
+    if (file === undefined) throw new PageNotFound()
+    reply.type('text/csv; charset=utf-8').header('Content-Disposition', attachment(file.fileName))
+    return reply.send(file.content)
   })
 }
 

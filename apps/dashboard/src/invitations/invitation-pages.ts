@@ -2,6 +2,7 @@ import { html } from '@sluice/html'
 import { invitationDays } from '@sluice/sign-in'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
+import { signInAddress } from '../access/guard.ts'
 import { sendPage } from '../layout/page.ts'
 
 /** Answers with a page that shows who invited whom to which app, and asks for confirmation. */
@@ -15,15 +16,17 @@ export function invitationPage(
       ${formTokenField(reply.request)}
       <p>${invitedBy} has added <strong>${email}</strong> to the members of <strong>${appName}</strong>.</p>
       <p>Members can sign in and see everything in the app. They get mails about its imports and deletions.</p>
+      <p>If this is not your address, close the page: confirming may also sign you in.</p>
       <button class="main">Confirm ${email}</button>
     </form>`,
   })
 }
 
-export function acceptedPage(reply: FastifyReply): FastifyReply {
+/** Answers a new member who was not signed in. `address` is the page to open after the sign-in. */
+export function acceptedPage(reply: FastifyReply, address: string): FastifyReply {
   return sendPage(reply, {
     title: 'Your address is confirmed',
-    content: html`<p class="card narrow">You are a member now. <a href="/sign-in">Sign in</a></p>`,
+    content: html`<p class="card narrow">You are a member now. <a href="${signInAddress(address)}">Sign in</a></p>`,
   })
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bytes, count, counted, duration, time } from './format.ts'
+import { bytes, count, counted, duration, shortDatetime, time } from './format.ts'
 
 test.each([
   [count(1234567), '1,234,567'],
@@ -8,9 +8,12 @@ test.each([
   [counted(2000, 'person', 'people'), '2,000 people'],
   [bytes(0), '0 bytes'],
   [bytes(1023), '1,023 bytes'],
-  [bytes(1536), '1.5 KiB'],
-  [bytes(150 * 2 ** 20), '150.0 MiB'],
-  [bytes(5 * 2 ** 40), '5120.0 GiB'],
+  [bytes(1536), '1.5 KB'],
+  [bytes(150 * 2 ** 20), '150 MB'],
+  [bytes(5 * 2 ** 40), '5,120 GB'],
+  [shortDatetime('2026-03-07 00:00:00.000'), '2026-03-07'],
+  [shortDatetime('2026-03-07 00:00:01.000'), '2026-03-07 00:00:01'],
+  [shortDatetime('2026-03-07 00:00:00.500'), '2026-03-07 00:00:00.500'],
   [duration(340), '340 ms'],
   [duration(12_400), '12 s'],
   [duration(185_000), '3 min 5 s'],

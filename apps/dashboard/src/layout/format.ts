@@ -12,13 +12,13 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
 
-const sizes = ['bytes', 'KiB', 'MiB', 'GiB'] as const
+const sizes = ['bytes', 'KB', 'MB', 'GB'] as const
 
-/** Formats a size in bytes: `340 bytes`, `1.5 MiB`. */
+/** Formats a size in bytes: `340 bytes`, `1.5 MB`. A KB has 1,024 bytes, as in the limits of service.md. */
 export function bytes(value: number): string {
   const power = Math.min(sizes.length - 1, value < 1 ? 0 : Math.floor(Math.log2(value) / 10))
   const amount = value / 1024 ** power
-  return `${power === 0 ? count(amount) : amount.toFixed(1)} ${sizes[power]}`
+  return `${count(Math.round(amount * 10) / 10)} ${sizes[power]}`
 }
 
 /** Formats a duration in ms: `340 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
@@ -38,4 +38,12 @@ export function time(moment: Date, form: 'full' | 'distance' | 'day' = 'full'): 
   const iso = moment.toISOString()
   const shown = form === 'day' ? iso.slice(0, 10) : `${iso.slice(0, 16).replace('T', ' ')} UTC`
   return html`<time datetime="${iso}" data-form="${form}">${shown}</time>`
+}
+
+/**
+ * Shortens a stored datetime, which is `YYYY-MM-DD hh:mm:ss.mmm` in UTC. A date without a time is stored as midnight,
+ * so a datetime at midnight is shown as its date. Milliseconds of 0 are left out.
+ */
+export function shortDatetime(stored: string): string {
+  return stored.replace(/(?: 00:00:00)?\.000$/, '')
 }

@@ -35,7 +35,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
   <title>${where}</title>
   <link rel="icon" href="${assetPath('icon.svg')}">
   <link rel="stylesheet" href="${assetPath('style.css')}">
-  ${['local-times.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
+  ${['local-times.ts', 'copy-buttons.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
 </head>
 <body>
   <a class="skip" href="#content">Skip to the content</a>
@@ -46,6 +46,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
   <div class="frame">
     ${navigation(request, area)}
     <main id="content" tabindex="-1">
+      ${request.visitor && html`<a class="help" href="/help${area && `#${area}`}">Help</a>`}
       <h1>${title}</h1>
       ${content}
     </main>

@@ -1,15 +1,15 @@
 import type { AppView } from '@sluice/accounts'
 import { type Html, html } from '@sluice/html'
-import type { Pauses } from '@sluice/imports'
 import type { FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
-import { counted, time } from '../layout/format.ts'
+import { counted } from '../layout/format.ts'
+import { type KnownPause, pauseButton, pausedBy } from './pause-parts.ts'
 
 /** Renders the buttons and forms by which operators pause an app and set its limits. */
 export function operationContent(
   request: FastifyRequest,
-  { app, pauses, problem }: { app: AppView; pauses: Pauses; problem: string | undefined },
+  { app, pauses, problem }: { app: AppView; pauses: readonly KnownPause[]; problem: string | undefined },
 ): Html {
   return html`
     ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
@@ -20,6 +20,7 @@ export function operationContent(
 function limitSection(request: FastifyRequest, { app_id: appId, users, profile_keys: keys, limits }: AppView): Html {
   return html`<section class="card narrow" aria-labelledby="limits">
     <h2 id="limits">Limits</h2>
+    <p>App ID: <code data-copy="app ID">${appId}</code></p>
     <p>The app has ${counted(users, 'user')} and ${counted(keys, 'profile key')}. An empty field means that the setting of the deployment applies. Changes take effect at once.</p>
     <form method="post" action="/apps/${appId}/operation/limits">
       ${formTokenField(request)}
@@ -34,25 +35,18 @@ function limitSection(request: FastifyRequest, { app_id: appId, users, profile_k
   </section>`
 }
 
-function pauseSection(request: FastifyRequest, { ofApp, ofAllApps }: Pauses): Html {
+function pauseSection(request: FastifyRequest, pauses: readonly KnownPause[]): Html {
   const { appId } = visitedApp(request)
+  const ofApp = pauses.find((pause) => pause.appId === appId)
+  const ofAllApps = pauses.find((pause) => pause.appId === undefined)
   return html`<section class="card" aria-labelledby="imports">
     <h2 id="imports">Imports</h2>
     ${
-      ofApp === null
+      ofApp === undefined
         ? html`<p>The imports of this app run.</p>`
-        : html`<p class="notice warn"><strong>The imports of this app are paused</strong> since ${time(ofApp)}.</p>`
+        : html`<p class="notice warn"><strong>The imports of this app are paused</strong>${pausedBy(ofApp)}.</p>`
     }
-    ${ofAllApps !== null && html`<p class="notice warn">The imports of <a href="/queues">all apps</a> are paused since ${time(ofAllApps)}.</p>`}
-    <p class="hint">A running import is released after its current batch, and continues from there. Requests and uploads are accepted.</p>
-    ${pauseButton(request, `/apps/${appId}/operation`, ofApp !== null, 'the imports of this app')}
+    ${ofAllApps !== undefined && html`<p class="notice warn">The imports of <a href="/queues">all apps</a> are paused${pausedBy(ofAllApps)}.</p>`}
+    ${pauseButton(request, `/apps/${appId}/operation`, ofApp !== undefined, 'the imports of this app')}
   </section>`
-}
-
-/** Renders the button that pauses or resumes imports. Its routes are below `address`. */
-export function pauseButton(request: FastifyRequest, address: string, isPaused: boolean, subject: string): Html {
-  return html`<form method="post" action="${address}/${isPaused ? 'resume' : 'pause'}" class="actions">
-    ${formTokenField(request)}
-    <button class="${isPaused ? 'main' : 'danger'}">${isPaused ? 'Resume' : 'Pause'} ${subject}</button>
-  </form>`
 }

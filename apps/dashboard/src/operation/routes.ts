@@ -1,15 +1,17 @@
 import { type AppLimits, setAppLimits, showApp } from '@sluice/accounts'
-import type { AuditAction } from '@sluice/audit-log'
+import { type AuditAction, withPausers } from '@sluice/audit-log'
 import { maxProfileKeys, rateLimit } from '@sluice/config'
 import { findPauses, pauseImports, resumeImports } from '@sluice/imports'
+import { countActive } from '@sluice/operations'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { operationContent } from './operation-page.ts'
+import { confirmPause } from './pause-parts.ts'
 
-/** Adds the page on which operators pause an app and set its limits, and the buttons that pause and resume all apps. */
+/** Adds the page on which operators pause an app and set its limits, and the routes that pause and resume all apps. */
 export const operationRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   const operators = { config: { access: 'operators' } } as const
@@ -17,6 +19,13 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
 
   dashboard.get('/apps/:appId/operation', operators, async (request, reply) => {
     return await sendOperation(context, request, reply)
+  })
+
+  dashboard.get('/apps/:appId/operation/pause', operators, async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const target = { back: `/apps/${appId}/operation`, subject: 'the imports of this app' }
+    const content = confirmPause(request, await countActive(db, appId), target)
+    return sendPage(reply, { title: 'Pause the imports of this app?', area: 'operation', content })
   })
 
   dashboard.post('/apps/:appId/operation/pause', change('app.pause'), async (request, reply) => {
@@ -40,6 +49,12 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
     return reply.redirect(`/apps/${appId}/operation`, 303)
   })
 
+  dashboard.get('/queues/pause', operators, async (request, reply) => {
+    const target = { back: '/queues', subject: 'the imports of all apps' }
+    const content = confirmPause(request, await countActive(db, undefined), target)
+    return sendPage(reply, { title: 'Pause the imports of all apps?', area: 'queues', content })
+  })
+
   dashboard.post('/queues/pause', change('service.pause'), async (request, reply) => {
     request.auditChange = await pauseImports(db, undefined)
     return reply.redirect('/queues', 303)
@@ -58,7 +73,11 @@ async function sendOperation(
   problem?: string,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
-  const [app, pauses] = await Promise.all([showApp(db, appId), findPauses(db, appId)])
+  const [app, { ofApp, ofAllApps }] = await Promise.all([showApp(db, appId), findPauses(db, appId)])
+  const pauses = await withPausers(db, [
+    ...(ofApp === null ? [] : [{ appId, since: ofApp }]),
+    ...(ofAllApps === null ? [] : [{ appId: undefined, since: ofAllApps }]),
+  ])
   const content = operationContent(request, { app, pauses, problem })
   return sendPage(reply, { title: 'Operation', area: 'operation', content })
 }

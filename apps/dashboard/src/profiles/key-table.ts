@@ -1,6 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import type { KeyStatistics, ProfileStatistics } from '@sluice/profiles'
-import { count, counted } from '../layout/format.ts'
+import { count, counted, shortDatetime } from '../layout/format.ts'
+import { exportForm } from './export-section.ts'
 
 /** Renders a table of the keys, and states whether its figures are from all users or from a sample. */
 export function keysContent({ keys, sampled, isComplete }: ProfileStatistics): Html {
@@ -12,7 +13,7 @@ export function keysContent({ keys, sampled, isComplete }: ProfileStatistics): H
     <h2 id="keys">${counted(keys.length, 'registered key')}</h2>
     <p class="hint">Keys and their types are permanent. Fill rates and examples are from ${users}.</p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="keys"><table>
-      <thead><tr><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Filled</th><th scope="col">Examples</th></tr></thead>
+      <thead><tr><th scope="col">Export</th><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Filled</th><th scope="col">Examples</th></tr></thead>
       <tbody>${keys.map((key) => keyRow(key, sampled))}</tbody>
     </table></div>
   </section>`
@@ -21,10 +22,11 @@ export function keysContent({ keys, sampled, isComplete }: ProfileStatistics): H
 function keyRow({ key, type, filled, examples }: KeyStatistics, sampled: number): Html {
   const share = sampled === 0 ? 0 : (100 * filled) / sampled
   return html`<tr>
+    <td><input type="checkbox" name="key" value="${key}" form="${exportForm}" aria-label="Export ${key}"></td>
     <th scope="row"><code class="as-is">${key}</code></th>
     <td><span class="mark">${type}</span></td>
     <td class="fill"><meter min="0" max="100" value="${share.toFixed(1)}" aria-label="filled"></meter> ${percent(share)}</td>
-    <td>${examples.length === 0 ? html`<span class="hint">none in the sample</span>` : examples.map((example) => html`<code class="as-is">${example}</code> `)}</td>
+    <td class="examples">${examples.length === 0 ? html`<span class="hint">none in the sample</span>` : examples.map((example) => html`<code class="as-is">${type === 'datetime' ? shortDatetime(example) : example}</code> `)}</td>
   </tr>`
 }
 

@@ -1,7 +1,9 @@
 import type { showUserDeletion } from '@sluice/deletions'
 import { type Html, html } from '@sluice/html'
 import type { UserView } from '@sluice/profiles'
-import { count, time } from '../layout/format.ts'
+import type { FastifyRequest } from 'fastify'
+import { count, shortDatetime, time } from '../layout/format.ts'
+import { deleteUserButton } from './deletion-parts.ts'
 
 /** Renders the form that looks up one user. */
 export function lookupForm(appId: number, userId: string): Html {
@@ -22,11 +24,14 @@ interface UserLookup {
  * Renders one user: the deletion state and every profile value. A deletion request may name a user who is not
  * registered.
  */
-export function userContent({ userId, user, deletion }: UserLookup): Html {
+export function userContent(request: FastifyRequest, { userId, user, deletion }: UserLookup): Html {
+  // The form for deletions has one ID per line.
+  const isDeletable = user !== undefined && deletion === null && !/[\r\n]/.test(userId)
   return html`
     ${user === undefined && html`<p class="notice warn">No user <code class="as-is">${userId}</code> is registered.</p>`}
     ${(user !== undefined || deletion !== null) && deletionSection(user, deletion)}
-    ${user !== undefined && valuesSection(user)}`
+    ${user !== undefined && valuesSection(user)}
+    ${isDeletable && deleteUserButton(request, userId)}`
 }
 
 function deletionSection(user: UserView | undefined, deletion: UserLookup['deletion']): Html {
@@ -62,8 +67,9 @@ function valuesSection(user: UserView): Html {
 
 function shown(type: string, value: string | number): string | Html {
   if (type === 'int' && typeof value === 'number') return count(value)
-  // Stored as `YYYY-MM-DD hh:mm:ss.mmm` in UTC.
-  if (type === 'datetime')
-    return html`${time(new Date(`${String(value).replace(' ', 'T')}Z`))} <span class="hint">${value} UTC</span>`
-  return String(value)
+  if (type !== 'datetime') return String(value)
+  const text = shortDatetime(String(value))
+  // A date is the same in every time zone.
+  if (text.length === 'YYYY-MM-DD'.length) return text
+  return html`${time(new Date(`${text.replace(' ', 'T')}Z`))} <span class="hint">${text} UTC</span>`
 }

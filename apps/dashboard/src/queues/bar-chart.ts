@@ -27,17 +27,18 @@ export function barChart({ bars, ticks, label, caption, isBad = false }: BarChar
   const y = (value: number) => Math.round((height - bottom - (value / scale) * (height - top - bottom)) * 10) / 10
   const rectangle = (index: number, from: number, style: string, gap: number) =>
     html`<rect class="${style}" x="${(left + index * step + gap / 2).toFixed(1)}" y="${from}" width="${(step - gap).toFixed(1)}" height="${(height - bottom - from).toFixed(1)}"/>`
-  return html`<figure class="card chart recent" tabindex="0">
-    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
+  const lines = [0, scale / 2, scale]
+  return html`<figure class="card chart recent" tabindex="0"><div class="plot">
+    <svg class="scale" viewBox="0 0 ${left} ${height}" aria-hidden="true">
+      ${lines.map((value) => html`<text x="${left - 8}" y="${y(value) + 4}" text-anchor="end">${count(value)}</text>`)}
+    </svg>
+    <svg viewBox="${left} 0 ${width - left} ${height}" role="img" aria-label="${label}">
       ${bars.map((bar, index) => bar === undefined && rectangle(index, top, 'unknown', -0.5))}
-      ${[0, scale / 2, scale].map(
-        (value) => html`<line class="grid" x1="${left}" x2="${width}" y1="${y(value)}" y2="${y(value)}"/>
-        <text x="${left - 8}" y="${y(value) + 4}" text-anchor="end">${count(value)}</text>`,
-      )}
+      ${lines.map((value) => html`<line class="grid" x1="${left}" x2="${width}" y1="${y(value)}" y2="${y(value)}"/>`)}
       ${bars.map((bar, index) => bar !== undefined && bar > 0 && rectangle(index, y(bar), isBad ? 'bar bad' : 'bar', 2))}
       ${ticks.map((tick, index) => html`<text x="${left + (index / ticks.length) * (width - left)}" y="${height - 6}">${tick}</text>`)}
       <text x="${width}" y="${height - 6}" text-anchor="end">now</text>
-    </svg>
+    </svg></div>
     ${caption !== undefined && html`<figcaption class="hint">${caption}</figcaption>`}
   </figure>`
 }

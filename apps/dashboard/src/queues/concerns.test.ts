@@ -71,6 +71,18 @@ test('a concern says since when, what to do, and where the runbook has more', ()
   expect(gone).toMatchObject({ since: ago(900), runbook: 'SluiceProcessDown' })
 })
 
+test.each([
+  ['nobody has started since', [600, 700], 'grave'],
+  ['one of two is replaced', [20, 700], 'grave'],
+  ['each is replaced', [20, 30], 'healed'],
+  ['one started between the losses, and one after both', [20, 100], 'healed'],
+  ['two started between the losses', [90, 100], 'grave'],
+])('a loss of two workers is healed if a worker has started after each loss: %s', (_, starts, grade) => {
+  const lost = [60, 200].map((seconds) => ({ ...worker, isLost: true, seenAt: ago(seconds) }))
+  const alive = starts.map((seconds) => ({ ...worker, startedAt: ago(seconds) }))
+  expect(concerns({ ...well, workers: [...alive, ...lost] }).map((found) => found.grade)).toEqual([grade])
+})
+
 test('every entry of the runbook that a concern names exists', () => {
   const everything = concerns({
     ...well,
@@ -92,6 +104,6 @@ test('every entry of the runbook that a concern names exists', () => {
 
 test('failed imports alone are not grave, as the files may be to blame; a missing worker is grave and comes first', () => {
   const imports = { ...well.imports, ended: { failed: 3 } }
-  expect(concerns({ ...well, imports }).map(({ isGrave }) => isGrave)).toEqual([false])
-  expect(concerns({ ...well, imports, workers: [] }).map(({ isGrave }) => isGrave)).toEqual([true, false])
+  expect(concerns({ ...well, imports }).map(({ grade }) => grade)).toEqual(['mild'])
+  expect(concerns({ ...well, imports, workers: [] }).map(({ grade }) => grade)).toEqual(['grave', 'mild'])
 })

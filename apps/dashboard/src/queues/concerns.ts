@@ -16,13 +16,11 @@ const lateImportMs = 60_000
  */
 const lateMaintenanceMs = 5 * 60_000
 
-/**
- * A problem that operators should know about. A grave problem keeps work from being done; an app may have caused any
- * other problem.
- */
+/** A problem that operators should know about. */
 export interface Concern {
   text: string
-  isGrave: boolean
+  /** A grave problem keeps work from being done, and a healed one is over. An app may have caused any other problem. */
+  grade: 'grave' | 'mild' | 'healed'
   /** When the problem began; undefined if the time is unknown, or if the problem is a sum over time. */
   since: Date | undefined
   /** What to do first. */
@@ -33,19 +31,18 @@ export interface Concern {
 
 /** Returns the problems that operators should know about, the grave problems first. */
 export function concerns(overview: Overview): Concern[] {
-  return [...graveConcerns(overview), ...mildConcerns(overview)]
+  return [...graveConcerns(overview), ...lossConcern(overview), ...mildConcerns(overview)]
 }
 
 function graveConcerns({ imports, workers, mails, maintenanceAt, now }: Overview): Concern[] {
   const alive = workers.filter(({ isLost }) => !isLost)
-  const lost = workers.filter(({ isLost }) => isLost)
-  const lostAt = lost.map(({ seenAt }) => seenAt.getTime())
+  const lostAt = workers.filter(({ isLost }) => isLost).map(({ seenAt }) => seenAt.getTime())
   const { oldestWaiting, active } = imports
   const msSince = (time: Date | undefined) => (time === undefined ? 0 : now.getTime() - time.getTime())
   return [
     alive.length === 0 &&
       concern('No worker is alive: nothing is imported and no mail is sent.', {
-        since: lost.length === 0 ? undefined : new Date(Math.max(...lostAt)),
+        since: lostAt.length === 0 ? undefined : new Date(Math.max(...lostAt)),
         advice:
           'Start a worker. If it does not stay, the end of its log says why. Requests and uploads are still accepted.',
         runbook: 'SluiceNoWorkers',
@@ -57,13 +54,6 @@ function graveConcerns({ imports, workers, mails, maintenanceAt, now }: Overview
         advice:
           'Check that the queue maintenance is not paused, that a worker hosts it, and that the store of the queues answers.',
         runbook: 'SluiceMaintenanceLate',
-      }),
-    lost.length > 0 &&
-      concern(`${counted(lost.length, 'worker')} lost within the last hour.`, {
-        since: new Date(Math.min(...lostAt)),
-        advice:
-          'Its imports continue on other workers. Check that the supervisor started it again, and read the end of its log.',
-        runbook: 'SluiceProcessDown',
       }),
     (active.processing ?? 0) === 0 &&
       msSince(oldestWaiting?.since) > lateImportMs &&
@@ -83,7 +73,25 @@ function graveConcerns({ imports, workers, mails, maintenanceAt, now }: Overview
       ),
   ]
     .filter((found) => found !== false)
-    .map((found) => ({ ...found, isGrave: true }))
+    .map((found) => ({ ...found, grade: 'grave' }))
+}
+
+/** Returns the loss of workers, if there was one. It is healed if a worker has started after each loss. */
+function lossConcern({ workers }: Overview): Concern[] {
+  const lost = workers.filter(({ isLost }) => isLost)
+  if (lost.length === 0) return []
+  const latestFirst = (times: Date[]) => times.map(Number).toSorted((a, b) => b - a)
+  const starts = latestFirst(workers.filter(({ isLost }) => !isLost).map(({ startedAt }) => startedAt))
+  const losses = latestFirst(lost.map(({ seenAt }) => seenAt))
+  const isHealed = losses.every((lostAt, index) => (starts[index] ?? 0) > lostAt)
+  const advice = isHealed
+    ? 'As many have started since, and imports have continued. If it happens again, read the end of the log of a lost worker.'
+    : 'Imports continue on other workers. Check that the supervisor starts each lost worker again, and read the end of its log.'
+  const since = new Date(losses.at(-1) ?? 0)
+  const found = concern(`${counted(lost.length, 'worker')} lost within the last hour.`, {
+    ...{ since, advice, runbook: 'SluiceProcessDown' },
+  })
+  return [{ ...found, grade: isHealed ? 'healed' : 'grave' }]
 }
 
 function mildConcerns({ imports, mails, now }: Overview): Concern[] {
@@ -93,13 +101,13 @@ function mildConcerns({ imports, mails, now }: Overview): Concern[] {
     allPausedSince !== undefined &&
       concern(`The imports of all apps have been paused for ${duration(now.getTime() - allPausedSince.getTime())}.`, {
         since: allPausedSince,
-        advice: 'The audit log says who paused them. The button under Pauses continues them.',
+        advice: 'No import starts until somebody resumes them with the button above.',
         runbook: 'SluiceImportsPaused',
       }),
     pausedApps.length > 0 &&
       concern(`The imports of ${counted(pausedApps.length, 'app')} are paused.`, {
         since: new Date(Math.min(...pausedApps.map(({ since }) => since.getTime()))),
-        advice: 'The list under Pauses leads to each app, where they can be continued.',
+        advice: 'The list above leads to each app, where they can be resumed.',
       }),
     failed > 0 &&
       concern(`${counted(failed, 'import')} failed within 24 hours.`, {
@@ -112,12 +120,12 @@ function mildConcerns({ imports, mails, now }: Overview): Concern[] {
       }),
   ]
     .filter((found) => found !== false)
-    .map((found) => ({ ...found, isGrave: false }))
+    .map((found) => ({ ...found, grade: 'mild' }))
 }
 
 function concern(
   text: string,
   { since, advice, runbook }: { since?: Date | undefined; advice: string; runbook?: string },
-): Omit<Concern, 'isGrave'> {
+): Omit<Concern, 'grade'> {
   return { text, since, advice, runbook }
 }

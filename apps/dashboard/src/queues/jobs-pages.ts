@@ -23,7 +23,7 @@ export function queuesContent(request: FastifyRequest, queues: readonly QueueVie
   </tr>`
   return html`<p><a href="/queues">Back to the queues</a></p>
     <div class="scroll" tabindex="0" role="region" aria-label="Queues"><table>
-      <thead><tr><th scope="col">Queue</th><th scope="col">State</th>${jobStates.map((state) => html`<th scope="col" class="number">${state}</th>`)}<th scope="col">Change</th></tr></thead>
+      <thead><tr><th scope="col">Queue</th><th scope="col">State</th>${jobStates.map((state) => html`<th scope="col" class="number">${state}</th>`)}<th scope="col">Actions</th></tr></thead>
       <tbody>${queues.map(row)}</tbody>
     </table></div>
     <p class="hint">A job only names what is to be done. What a queue loses, maintenance adds again. While a queue is paused, workers start none of its jobs:
@@ -77,7 +77,7 @@ function jobTable(request: FastifyRequest, name: string, state: JobState, jobs: 
     }
   </tr>`
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table>
-    <thead><tr><th scope="col">Job</th><th scope="col">Task</th><th scope="col">Of</th><th scope="col">Added</th><th scope="col">Started</th>${isRemovable && html`<th scope="col">Change</th>`}</tr></thead>
+    <thead><tr><th scope="col">Job</th><th scope="col">Task</th><th scope="col">Of</th><th scope="col">Added</th><th scope="col">Started</th>${isRemovable && html`<th scope="col">Actions</th>`}</tr></thead>
     <tbody>${jobs.map(row)}</tbody>
   </table></div>`
 }

@@ -1,18 +1,27 @@
+import { type ImportState, importStates } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { AliveWorker, Failure, ImportOverview, PausedApp } from '@sluice/operations'
 import type { FastifyRequest } from 'fastify'
+import { stateName } from '../imports/labels.ts'
 import { count, counted, duration, time } from '../layout/format.ts'
-import { pauseButton } from '../operation/operation-page.ts'
+import { type KnownPause, pauseButton, pausedBy } from '../operation/pause-parts.ts'
 import { barChart } from './bar-chart.ts'
 import { type Concern, concerns } from './concerns.ts'
 import { historyCharts } from './history-charts.ts'
 import type { Overview } from './overview.ts'
 import { runbookAddress } from './runbook.ts'
 
-/** Renders the overview: first the problems, then the figures, then their details. */
-export function overviewContent(request: FastifyRequest, overview: Overview): Html {
+/** The pause of all apps, and those of single apps. */
+interface Pauses {
+  ofAll: KnownPause | undefined
+  ofApps: readonly (PausedApp & KnownPause)[]
+}
+
+/** Renders the overview: first the pauses and the problems, then the figures, then their details. */
+export function overviewContent(request: FastifyRequest, overview: Overview, pauses: Pauses): Html {
   const { imports, workers, rows, period, history } = overview
-  return html`<div data-refresh="5000" aria-live="off">
+  return html`${pauseSection(request, pauses)}
+    <div data-refresh="5000" aria-live="off">
     ${verdict(overview)}
     ${figures(overview)}
     <section aria-labelledby="throughput"><h2 id="throughput">Rows per second, last hour</h2>${throughputChart(rows)}</section>
@@ -20,7 +29,6 @@ export function overviewContent(request: FastifyRequest, overview: Overview): Ht
     <section aria-labelledby="workers"><h2 id="workers">Workers</h2>${workerTable(workers)}</section>
     <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
     </div>
-    ${pauses(request, imports)}
     <p><a class="button" href="/queues/jobs">Jobs of the queues</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
 }
 
@@ -38,17 +46,20 @@ function throughputChart(minutes: readonly { minute: Date; rows: number }[]): Ht
 
 function verdict(overview: Overview): Html {
   const found = concerns(overview)
-  if (found.length === 0) return html`<p class="notice good"><strong>All is well.</strong></p>`
-  const tone = found.some(({ isGrave }) => isGrave) ? 'bad' : 'warn'
-  return html`<div class="notice ${tone}">${found.map(concernPart)}</div>`
+  const healed = found.filter(({ grade }) => grade === 'healed')
+  const open = found.filter(({ grade }) => grade !== 'healed')
+  const tone = open.some(({ grade }) => grade === 'grave') ? 'bad' : 'warn'
+  const openPart = (each: Concern) =>
+    html`<div class="concern"><p><strong>${each.text}</strong></p>${advicePart(each)}</div>`
+  const healedPart = (each: Concern) =>
+    html`<details class="notice warn" id="healed"><summary>${each.text}</summary>${advicePart(each)}</details>`
+  return html`${open.length === 0 ? html`<p class="notice good"><strong>All is well.</strong></p>` : html`<div class="notice ${tone}">${open.map(openPart)}</div>`}
+    ${healed.map(healedPart)}`
 }
 
-/** Renders what is wrong, since when, and what to do. */
-function concernPart({ text, since, advice, runbook }: Concern): Html {
-  return html`<div class="concern">
-    <p><strong>${text}</strong>${since && html` Since ${time(since)}.`}</p>
-    <p>${advice}${runbook !== undefined && html` <a href="${runbookAddress(runbook)}">Runbook: ${runbook}</a>`}</p>
-  </div>`
+/** Renders since when something is wrong, and what to do. */
+function advicePart({ since, advice, runbook }: Concern): Html {
+  return html`<p>${since && html`Since ${time(since)}. `}${advice}${runbook !== undefined && html` <a href="${runbookAddress(runbook)}">Runbook: ${runbook}</a>`}</p>`
 }
 
 function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {
@@ -56,21 +67,24 @@ function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now
   // The current minute is incomplete, so the rate is from the two preceding minutes.
   const recent = rows.slice(-3, -1)
   const rate = recent.reduce((sum, minute) => sum + minute.rows, 0) / Math.max(1, recent.length * 60)
-  const failed = ended.failed ?? 0
+  const others = importStates.filter((state) => (ended[state] ?? 0) > 0 && state !== 'completed' && state !== 'failed')
   return html`<ul class="cards figures">
-    ${tile('queued', count(active.queued ?? 0), oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
-    ${tile('running', count(active.processing ?? 0), html`${count(Math.round(rate))} rows/s`)}
-    ${tile('awaiting upload', count(active.awaiting_upload ?? 0))}
-    ${tile(alive === 1 ? 'worker alive' : 'workers alive', count(alive), undefined, alive === 0 && 'bad')}
-    ${tile('completed in 24 h', count(ended.completed ?? 0))}
-    ${tile('failed in 24 h', count(failed), undefined, failed > 0 && 'bad')}
-    ${Object.entries(ended)
-      .filter(([state]) => state !== 'completed' && state !== 'failed')
-      .map(([state, imports]) => tile(`${state} in 24 h`, count(imports)))}
+    ${importTile('queued', active.queued, oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
+    ${importTile('processing', active.processing, html`${count(Math.round(rate))} rows/s`)}
+    ${importTile('awaiting_upload', active.awaiting_upload)}
+    ${tile(html`<a href="#workers" aria-label="Workers alive: ${count(alive)}">${count(alive)}</a>`, alive === 1 ? 'worker alive' : 'workers alive', alive === 0 && 'bad')}
+    ${(['completed', 'failed', ...others] as const).map((state) => importTile(state, ended[state], html`in 24 hours`, state === 'failed' && 'bad'))}
   </ul>`
 }
 
-function tile(name: string, figure: string, more?: Html, tone: string | false = false): Html {
+/** Renders the number of imports in a state, with a link to them. `tone` applies unless the number is 0. */
+function importTile(state: ImportState, imports = 0, more?: Html, tone: string | false = false): Html {
+  const name = stateName(state)
+  const list = html`<a href="/imports?state=${state}" aria-label="${name}: ${count(imports)}">${count(imports)}</a>`
+  return tile(list, name, imports > 0 && tone, more)
+}
+
+function tile(figure: Html, name: string, tone: string | false = false, more?: Html): Html {
   return html`<li class="tile ${tone}"><span class="figure">${figure}</span><span class="name">${name}</span>${more && html`<span class="name">${more}</span>`}</li>`
 }
 
@@ -88,7 +102,7 @@ function workerTable(workers: readonly AliveWorker[]): Html {
     <tbody>${workers.map(
       (worker) => html`<tr>
         <th scope="row">${worker.host} <span class="hint">process ${String(worker.pid)}</span></th>
-        <td>${worker.isLost ? html`<span class="mark bad">lost</span> last seen ${time(worker.seenAt, 'distance')}` : html`<span class="mark good">alive</span>`}</td>
+        <td>${worker.isLost ? html`<span class="mark warn">lost</span> last seen ${time(worker.seenAt, 'distance')}` : html`<span class="mark good">alive</span>`}</td>
         <td>${doing(worker)}</td>
         <td>${worker.queues.join(', ')}</td>
         <td>${time(worker.startedAt)}</td>
@@ -97,16 +111,17 @@ function workerTable(workers: readonly AliveWorker[]): Html {
   </table></div>`
 }
 
-function pauses(request: FastifyRequest, { allPausedSince, pausedApps }: ImportOverview): Html {
-  const row = ({ appId, appName, since }: PausedApp) =>
-    html`<li><a href="/apps/${appId}/operation">${appName}</a>, since ${time(since)}</li>`
-  return html`<section aria-labelledby="pauses"><h2 id="pauses">Pauses</h2>
-    <div class="card">
-      ${allPausedSince === undefined ? html`<p>The imports of all apps run${pausedApps.length > 0 && ', except those of:'}</p>` : html`<p><strong>The imports of all apps are paused</strong> since ${time(allPausedSince)}.${pausedApps.length > 0 && ' Paused themselves:'}</p>`}
-      ${pausedApps.length > 0 && html`<ul>${pausedApps.map(row)}</ul>`}
-      <p class="hint">While imports are paused, a running import is released after its current batch. Requests and uploads are accepted.</p>
-      ${pauseButton(request, '/queues', allPausedSince !== undefined, 'the imports of all apps')}
-    </div>
+function pauseSection(request: FastifyRequest, { ofAll, ofApps }: Pauses): Html {
+  const row = (pause: PausedApp & KnownPause) =>
+    html`<li><a href="/apps/${pause.appId}/operation">${pause.appName}</a>, paused${pausedBy(pause)}</li>`
+  return html`<section class="card" aria-labelledby="pauses"><h2 id="pauses">Pauses</h2>
+    ${
+      ofAll === undefined
+        ? html`<p>The imports of all apps run${ofApps.length > 0 ? ', except those of:' : '.'}</p>`
+        : html`<p class="notice warn"><strong>The imports of all apps are paused</strong>${pausedBy(ofAll)}.${ofApps.length > 0 && ' Paused themselves:'}</p>`
+    }
+    ${ofApps.length > 0 && html`<ul>${ofApps.map(row)}</ul>`}
+    ${pauseButton(request, '/queues', ofAll !== undefined, 'the imports of all apps')}
   </section>`
 }
 
@@ -122,5 +137,5 @@ function failureTable({ failures, ended }: ImportOverview): Html {
       <thead><tr><th scope="col">When</th><th scope="col">App</th><th scope="col">Why</th></tr></thead>
       <tbody>${failures.map(row)}</tbody>
     </table></div>
-    ${more > 0 && html`<p class="hint">And ${count(more)} more.</p>`}`
+    ${more > 0 && html`<p><a href="/imports?state=failed">And ${count(more)} more</a></p>`}`
 }

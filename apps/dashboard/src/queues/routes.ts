@@ -1,3 +1,4 @@
+import { withPausers } from '@sluice/audit-log'
 import {
   historyRecordedAt,
   importOverview,
@@ -27,7 +28,10 @@ export const queueRoutes: PageRoutes = (dashboard, context) => {
       historyRecordedAt(db),
     ])
     const overview = { imports, workers, mails, rows, history, period, maintenanceAt, now: new Date() }
-    const content = overviewContent(request, overview)
+    const { allPausedSince, pausedApps } = imports
+    const ofAllApps = allPausedSince === undefined ? [] : [{ appId: undefined, since: allPausedSince }]
+    const [[ofAll], ofApps] = await Promise.all([withPausers(db, ofAllApps), withPausers(db, pausedApps)])
+    const content = overviewContent(request, overview, { ofAll, ofApps })
     return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh-parts.ts'] })
   })
   dashboard.get('/queues/runbook', { config: { access: 'operators' } }, (_, reply) =>

@@ -12,5 +12,5 @@ test('the runbook has each entry under its address, and links to nothing that th
   const addresses = [...text.matchAll(/href="([^"]*)"/g)].map(([, address]) => address)
   expect(addresses.filter((address) => address !== '/queues' && !address?.startsWith('#'))).toEqual([])
   expect(text).toContain('<code>/readyz</code>')
-  expect(text).toContain('<pre tabindex="0"><code>select app_id, import_id')
+  expect(text).toContain('<pre tabindex="0"><code data-copy="command">select app_id, import_id')
 })

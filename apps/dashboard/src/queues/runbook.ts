@@ -22,7 +22,7 @@ const marked = new Marked({
       return html`<h2 id="${anchorOf(text)}">${text}</h2>`.text
     },
     code({ text }) {
-      return html`<pre tabindex="0"><code>${text}</code></pre>`.text
+      return html`<pre tabindex="0"><code data-copy="command">${text}</code></pre>`.text
     },
     // The other documents are not part of the dashboard.
     link({ text }) {

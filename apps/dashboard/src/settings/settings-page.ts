@@ -37,7 +37,7 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
     <form method="post" action="/apps/${appId}/settings/mails">
       ${formTokenField(request)}
       <div class="scroll"><table>
-        <thead><tr><th scope="col">Address</th><th scope="col">Mails</th><th scope="col">Since</th><th scope="col">Removal</th></tr></thead>
+        <thead><tr><th scope="col">E-mail address</th><th scope="col">Mails</th><th scope="col">Since</th><th scope="col">Actions</th></tr></thead>
         <tbody>${members.map(row)}</tbody>
       </table></div>
       <p><button>Save who gets mails</button></p>
@@ -66,7 +66,7 @@ function invitationList(request: FastifyRequest, invitations: readonly Invitatio
     <h2 id="invitations">Invitations</h2>
     <p>Each of these addresses was sent a link. It does not belong to a member and gets no other mail until it is confirmed with the link.</p>
     <div class="scroll"><table>
-      <thead><tr><th scope="col">Address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Link</th></tr></thead>
+      <thead><tr><th scope="col">E-mail address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Actions</th></tr></thead>
       <tbody>${invitations.map(row)}</tbody>
     </table></div>
   </section>`
@@ -99,6 +99,6 @@ export function confirmRemoval(request: FastifyRequest, email: string): Html {
         <input type="hidden" name="member" value="${email}">
         <button class="danger">Remove ${email}</button>
       </form>
-      <a href="/apps/${appId}/settings">Keep them</a>
+      <a href="/apps/${appId}/settings">Back</a>
     </div>`
 }

@@ -1,6 +1,6 @@
 import { normalEmail } from '@sluice/accounts'
 import { signInLink } from '@sluice/mail'
-import { createLink, findLink, linkMinutes, redeemLink } from '@sluice/sign-in'
+import { createLink, findLink, linkMinutes, localPath, redeemLink } from '@sluice/sign-in'
 import { formOf } from '../access/forms.ts'
 import { leaveSession, PageNotFound, startSession } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
@@ -23,8 +23,9 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
 
   const warnOfProxy = once(() => context.log.warn(proxyWarning))
 
-  dashboard.get('/sign-in', guests, async (request, reply) => {
-    return request.visitor === undefined ? requestPage(reply, ways) : reply.redirect('/', 303)
+  dashboard.get<{ Querystring: { return?: string } }>('/sign-in', guests, async (request, reply) => {
+    const target = localPath(String(request.query.return ?? '/'))
+    return request.visitor === undefined ? requestPage(reply, ways, target) : reply.redirect(target, 303)
   })
 
   const sendsLink = {
@@ -33,14 +34,16 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   } as const
   dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
     if (!ways.mailsLinks) throw new PageNotFound()
-    const typed = (formOf(request).get('email') ?? '').trim()
+    const form = formOf(request)
+    const typed = (form.get('email') ?? '').trim()
+    const target = localPath(form.get('return') ?? '/')
     const email = normalEmail(typed)
-    if (email === undefined) return requestPage(reply.code(400), ways, typed)
+    if (email === undefined) return requestPage(reply.code(400), ways, target, typed)
     if (context.trustedProxies === undefined && request.headers['x-forwarded-for'] !== undefined) warnOfProxy()
     const waitMs = await context.signInLimiter?.refuse(email, request.ip)
     if (waitMs !== undefined) return tooManyPage(reply, waitMs)
-    linkMails.send(() => makeMail(context, email))
-    return sentPage(reply, typed)
+    linkMails.send(() => makeMail(context, email, target))
+    return sentPage(reply, typed, target)
   })
 
   // Mail scanners follow links, so only the button uses up the link.
@@ -53,9 +56,9 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post<OneLink>('/sign-in/:secret', { config: signsIn }, async (request, reply) => {
     const session = await redeemLink(context.db, request.params.secret)
     if (session === undefined) return invalidLinkPage(reply)
-    await recordSignIn(context, request, session)
-    await startSession(context, request, reply, session)
-    return reply.redirect('/', 303)
+    await recordSignIn(context, request, session.secret)
+    await startSession(context, request, reply, session.secret)
+    return reply.redirect(session.returnPath, 303)
   })
 
   const signsOut = { ...guests.config, audit: { unrecordedBecause: 'it only ends the own session' } } as const
@@ -76,8 +79,12 @@ function once(act: () => void): () => void {
 }
 
 /** Returns the mail with a link if the address may sign in, else undefined. */
-async function makeMail({ db, dashboardUrl }: DashboardContext, email: string): Promise<LinkMail | undefined> {
-  const link = await createLink(db, email)
+async function makeMail(
+  { db, dashboardUrl }: DashboardContext,
+  email: string,
+  target: string,
+): Promise<LinkMail | undefined> {
+  const link = await createLink(db, email, target)
   if (link === undefined) return undefined
   return {
     recipient: link.email,

@@ -3,6 +3,7 @@ import { retryAfter } from '@sluice/rate-limits'
 import { linkMinutes } from '@sluice/sign-in'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
+import { signInAddress } from '../access/guard.ts'
 import { duration } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 
@@ -13,24 +14,31 @@ export interface WaysToSignIn {
   mailsLinks: boolean
 }
 
-/** Answers with the sign-in page. `refused` is an e-mail address that is not valid. */
-export function requestPage(reply: FastifyReply, ways: WaysToSignIn, refused?: string): FastifyReply {
+/**
+ * Answers with the sign-in page. `target` is the page of the dashboard to open after the sign-in, and `refused` an
+ * e-mail address that is not valid.
+ */
+export function requestPage(reply: FastifyReply, ways: WaysToSignIn, target: string, refused?: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
-    content: [ways.provider && providerCard(ways.provider), ways.mailsLinks && linkForm(reply, refused)],
+    content: [
+      ways.provider && providerCard(ways.provider, target),
+      ways.mailsLinks && linkForm(reply, target, refused),
+    ],
   })
 }
 
-function providerCard(provider: string): Html {
+function providerCard(provider: string, target: string): Html {
   return html`<div class="card narrow">
     <p>Members of an app and operators sign in with their account.</p>
-    <p><a class="button main" href="/sign-in/provider">Sign in with ${provider}</a></p>
+    <p><a class="button main" href="/sign-in/provider?return=${encodeURIComponent(target)}">Sign in with ${provider}</a></p>
   </div>`
 }
 
-function linkForm(reply: FastifyReply, refused: string | undefined): Html {
+function linkForm(reply: FastifyReply, target: string, refused: string | undefined): Html {
   return html`<form method="post" action="/sign-in" class="card narrow">
     ${formTokenField(reply.request)}
+    <input type="hidden" name="return" value="${target}">
     <p>Members of an app and operators get a link by e-mail that signs them in.</p>
     <label>E-mail address
       <input type="email" name="email" autocomplete="email" required maxlength="254" value="${refused}"
@@ -42,12 +50,12 @@ function linkForm(reply: FastifyReply, refused: string | undefined): Html {
 }
 
 /** Answers a request for a link. The page must be the same for known and unknown addresses. */
-export function sentPage(reply: FastifyReply, email: string): FastifyReply {
+export function sentPage(reply: FastifyReply, email: string, target: string): FastifyReply {
   return sendPage(reply, {
     title: 'Check your mail',
     content: html`<div class="card narrow">
       <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link was sent there. It works once, within ${linkMinutes} minutes.</p>
-      <p><a href="/sign-in">Use another address</a></p>
+      <p><a href="${signInAddress(target)}">Use another address</a></p>
     </div>`,
   })
 }

@@ -31,7 +31,7 @@ export function deliverySection(
 function table(request: FastifyRequest, deliveries: readonly WebhookDelivery[]): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="deliveries"><table>
     <thead><tr>
-      <th scope="col">Event</th><th scope="col">State</th><th scope="col">Repetition</th><th scope="col">When</th>
+      <th scope="col">Event</th><th scope="col">State</th><th scope="col">Actions</th><th scope="col">When</th>
       <th scope="col" class="number">Attempts</th><th scope="col">Last answer</th><th scope="col">Host</th>
     </tr></thead>
     <tbody>${deliveries.map((delivery) => row(request, delivery))}</tbody>

@@ -88,7 +88,7 @@ export function newSecret(appId: number, { url, secret }: { url: string; secret:
   return html`<div class="card">
     <p>Copy the secret now: it is shown only once.</p>
     <dl class="facts"><dt>URL</dt><dd><code>${url}</code></dd></dl>
-    <p><code class="secret" tabindex="0" role="textbox" aria-readonly="true" aria-label="Secret of the endpoint">${secret}</code></p>
+    <p><code class="secret" data-copy="secret" tabindex="0" role="textbox" aria-readonly="true" aria-label="Secret of the endpoint">${secret}</code></p>
     <p><a class="button" href="/apps/${appId}/webhooks">I have stored it</a></p>
   </div>`
 }
@@ -114,6 +114,6 @@ export function confirm(request: FastifyRequest, action: 'remove' | 'rotate', en
         <input type="hidden" name="endpoint" value="${endpoint.endpointId}">
         ${button}
       </form>
-      <a href="/apps/${appId}/webhooks">Keep it as it is</a>
+      <a href="/apps/${appId}/webhooks">Back</a>
     </div>`
 }

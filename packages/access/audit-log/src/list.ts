@@ -16,11 +16,16 @@ export interface AuditView {
   request_id: string | null
 }
 
-/** Which entries to list. */
+/** Which entries to list. Each filter that is set narrows the list, and has an index. */
 export interface AuditLogFilter {
   /** Only the entries of this app; all entries if it is missing. */
   appId?: number | undefined
+  /** Only what this actor did: the `who` of entries. */
+  who?: string | undefined
+  what?: AuditAction | undefined
+  /** Earliest and latest time; the latest is excluded. */
   since?: Date | undefined
+  until?: Date | undefined
   /** Only entries before this position, which an earlier page returned. */
   before?: string | undefined
 }
@@ -41,7 +46,10 @@ export async function auditLogPage(db: Database, filter: AuditLogFilter, limit: 
   if (filter.before !== undefined && before === undefined) return { entries: [], next: undefined }
   const conditions = [
     ...(filter.appId === undefined ? [] : [sql`app_id = ${filter.appId}`]),
+    ...(filter.who === undefined ? [] : [sql`who = ${filter.who}`]),
+    ...(filter.what === undefined ? [] : [sql`what = ${filter.what}`]),
     ...(filter.since === undefined ? [] : [sql`at >= ${filter.since}`]),
+    ...(filter.until === undefined ? [] : [sql`at < ${filter.until}`]),
     ...(before === undefined ? [] : [followsPosition(sql`at`, sql`entry_id`, before)]),
   ]
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
@@ -54,6 +62,36 @@ export async function auditLogPage(db: Database, filter: AuditLogFilter, limit: 
   const hasMore = rows.length > limit && last !== undefined
   const next = hasMore ? formatPosition({ atUs: last.at_us, number: last.entry_id }) : undefined
   return { entries: shown.map(toView), next }
+}
+
+/** A pause of an app's imports, or of all imports if `appId` is undefined. */
+interface Pause {
+  appId: number | undefined
+  since: Date
+}
+
+/** How long before a pause its entry may begin. The entry precedes its action, which takes far less. */
+const longestPausing = sql`interval '1 minute'`
+
+/** Returns the pauses with who made them: the `who` of the entry, or undefined if the log has none. */
+export async function withPausers<Known extends Pause>(
+  db: Database,
+  pauses: readonly Known[],
+): Promise<(Known & { by: string | undefined })[]> {
+  const apps = pauses.map(({ appId }) => appId ?? wholeService)
+  const times = pauses.map(({ since }) => since.toISOString())
+  // A `Date` has whole milliseconds, so the entry may seem to be later.
+  const { rows } = await sql<{ who: string | null }>`
+    select entry.who from unnest(${apps}::integer[], ${times}::timestamptz[]) with ordinality pause (app_id, since, place)
+    left join lateral (
+      select who from audit_log a
+      where a.app_id = pause.app_id and a.at > pause.since - ${longestPausing}
+        and a.at < pause.since + interval '1 millisecond'
+        and a.what in ('app.pause', 'service.pause') and a.outcome in ('started', 'done')
+      order by a.at desc, a.entry_id desc limit 1
+    ) entry on true order by place
+  `.execute(db)
+  return pauses.map((pause, index) => ({ ...pause, by: rows[index]?.who ?? undefined }))
 }
 
 /** Number of entries that one query reads. */

@@ -1,6 +1,7 @@
 import { changeMembers, requireEmail } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
+import { sessionEnd } from './session.ts'
 
 /** How long the link of an invitation is valid, days. */
 export const invitationDays = 3
@@ -148,9 +149,17 @@ export async function findInvitation(
 
 /**
  * Confirms an address and uses up the link. From then on the address belongs to a member, who gets the app's mails.
- * Returns whether the link was valid.
+ *
+ * With `signsIn`, also starts a session if the address had no access to anything before. Otherwise a link of three
+ * days, which people pass on, would open other apps. Returns the secret of the session, if there is one; undefined if
+ * the link is unknown, used or expired.
  */
-export async function acceptInvitation(db: Database, appId: number, secret: string): Promise<boolean> {
+export async function acceptInvitation(
+  db: Database,
+  appId: number,
+  secret: string,
+  { signsIn }: { signsIn: boolean },
+): Promise<{ session: string | undefined } | undefined> {
   return await changeMembers(db, appId, async (tx) => {
     const accepted = await tx
       .deleteFrom('invitations')
@@ -159,15 +168,27 @@ export async function acceptInvitation(db: Database, appId: number, secret: stri
       .where('expires_at', '>', sql<Date>`now()`)
       .returning('email')
       .executeTakeFirst()
-    if (accepted === undefined) return false
-    const member = { app_id: appId, email: accepted.email }
+    if (accepted === undefined) return undefined
+    const { email } = accepted
+    const session = signsIn ? await beginSession(tx, email) : undefined
     await tx
       .insertInto('members')
-      .values(member)
+      .values({ app_id: appId, email })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
-    return true
+    return { session }
   })
+}
+
+/** Starts a session of a person without access. Returns its secret; undefined if the person has access to anything. */
+async function beginSession(tx: Database, email: string): Promise<string | undefined> {
+  const secret = makeSecret()
+  const { numAffectedRows } = await sql`
+    insert into sessions (secret_hash, email, expires_at)
+    select ${hashSecret(secret)}, ${email}::text, ${sessionEnd}
+    where not exists (select from members where email = ${email}) and not exists (select from operators where email = ${email})
+  `.execute(tx)
+  return Number(numAffectedRows ?? 0) > 0 ? secret : undefined
 }
 
 /** Withdraws an invitation, so that its link stops working. Returns false if there is none. */

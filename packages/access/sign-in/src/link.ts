@@ -1,5 +1,6 @@
 import { normalEmail } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
+import { localPath } from './local-path.ts'
 import { hashSecret, makeSecret } from './secret.ts'
 
 /** How long a link is valid, minutes. */
@@ -16,17 +17,18 @@ export interface SignInLink {
 
 /**
  * Creates a sign-in link for a member of any app or for an operator. Returns undefined if the address belongs to
- * neither.
+ * neither. `target` is the page that the link leads to. It is stored rather than a part of the link: anyone may request
+ * a link for an address, and the mail must contain no text of theirs. An address outside the dashboard counts as `/`.
  */
-export async function createLink(db: Database, email: string): Promise<SignInLink | undefined> {
+export async function createLink(db: Database, email: string, target = '/'): Promise<SignInLink | undefined> {
   const secret = makeSecret()
   const address = normalEmail(email)
   if (address === undefined) return undefined
   // Deleting expired links here keeps the table small without a job of its own.
   await db.deleteFrom('sign_in_links').where('expires_at', '<', sql<Date>`now() - interval '1 day'`).execute()
   const { rows } = await sql<{ expires_at: Date }>`
-    insert into sign_in_links (secret_hash, email, expires_at)
-    select ${hashSecret(secret)}, ${address}, now() + make_interval(mins => ${linkMinutes})
+    insert into sign_in_links (secret_hash, email, return_path, expires_at)
+    select ${hashSecret(secret)}, ${address}, ${localPath(target)}, now() + make_interval(mins => ${linkMinutes})
     where exists (select from members where email = ${address}) or exists (select from operators where email = ${address})
     returning expires_at
   `.execute(db)

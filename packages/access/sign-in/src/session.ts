@@ -4,6 +4,9 @@ import { hashSecret, makeSecret } from './secret.ts'
 /** How long a session lasts, days. */
 export const sessionDays = 7
 
+/** When a session ends that begins now. */
+export const sessionEnd = sql<Date>`now() + make_interval(days => ${sessionDays})`
+
 /** A person who is signed in. */
 export interface Visitor {
   /** The person's e-mail address in its normal form. */
@@ -22,21 +25,27 @@ const soonMinutes = 5
 /**
  * Starts a session and uses up the link. Of several simultaneous calls with one link, only one succeeds.
  *
- * Returns the secret of the new session, or undefined if the link is unknown, used or expired.
+ * Returns the secret of the new session, and the path of the page that the person asked for; undefined if the link is
+ * unknown, used or expired.
  */
-export async function redeemLink(db: Database, linkSecret: string): Promise<string | undefined> {
+export async function redeemLink(
+  db: Database,
+  linkSecret: string,
+): Promise<{ secret: string; returnPath: string } | undefined> {
   const secret = makeSecret()
   await db.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
-  const { numAffectedRows } = await sql`
+  const { rows } = await sql<{ return_path: string }>`
     with link as (
       update sign_in_links set used_at = now()
       where secret_hash = ${hashSecret(linkSecret)} and used_at is null and expires_at > now()
-      returning email
+      returning email, return_path
+    ), session as (
+      insert into sessions (secret_hash, email, expires_at)
+      select ${hashSecret(secret)}, email, ${sessionEnd} from link
     )
-    insert into sessions (secret_hash, email, expires_at)
-    select ${hashSecret(secret)}, email, now() + make_interval(days => ${sessionDays}) from link
+    select return_path from link
   `.execute(db)
-  return Number(numAffectedRows ?? 0) > 0 ? secret : undefined
+  return rows[0] && { secret, returnPath: rows[0].return_path }
 }
 
 /**

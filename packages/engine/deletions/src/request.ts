@@ -9,8 +9,8 @@ export interface DeletionRequest {
   appId: number
   /** User IDs, registered or not. A user who registers before the deletion completes is deleted too (design.md §3). */
   userIds: readonly string[]
-  /** The last four characters of the request's API token, for the audit. */
-  tokenLastFour: string
+  /** The last four characters of the request's API token; null if there is none. */
+  tokenLastFour: string | null
 }
 
 /** Number of user IDs in one statement. An ID has at most 1 KB, so a statement has at most 1 MB. */

@@ -47,7 +47,7 @@ export const userData: readonly Step[] = [
     run: async (context, { appId }) => ({ failures: await removeUploadsBeforeDeletion(context, appId) }),
   },
   {
-    clears: ['uploads/<app>/', 'mails.html', 'mails.text'],
+    clears: ['uploads/<app>/', 'mails.html', 'mails.subject', 'mails.text'],
     run: async (context, { appId }) => ({ failures: await removeRefusedFiles(context, appId) }),
   },
   {
@@ -55,7 +55,7 @@ export const userData: readonly Step[] = [
     run: async (context, { appId }) => ({ failures: await removeExportsOfApp(context, appId) }),
   },
   {
-    clears: ['imports.file_name', 'imports.warnings', 'mails.html', 'mails.text'],
+    clears: ['imports.file_name', 'imports.warnings', 'mails.html', 'mails.subject', 'mails.text'],
     run: async (context, { appId }) => {
       await forgetFileTraces(context, appId)
       return {}

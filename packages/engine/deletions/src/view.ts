@@ -4,8 +4,8 @@ import { type Database, type DeletionState, sql } from '@sluice/database'
 export interface DeletionRequestView {
   request_id: string
   state: DeletionState
-  /** The last four characters of the request's API token. */
-  token_last_four: string
+  /** The last four characters of the request's API token; null if the request was made in the dashboard. */
+  token_last_four: string | null
   accepted_at: string
   starts_at: string
   completes_at: string

@@ -46,6 +46,8 @@ export interface ImportContext {
   settings: Settings<(typeof importSettings)[number]>
   log: Logger
   onBatch?: BatchObserver
+  /** The address of the dashboard. Without it, mails have no link to the page of their import. */
+  dashboardUrl?: string
   /** Aborts when the process shuts down. Reads from storage end at once. */
   shutdown?: AbortSignal
 }

@@ -29,7 +29,7 @@ export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pa
 export { makeRoomAfter, reserveDisk } from './result/disk-full.ts'
 export { dropErrorRows } from './result/drop-rows.ts'
 export { type ErrorRows, errorRows } from './result/error-rows.ts'
-export { followFileLink } from './result/file-link.ts'
+export { followFileLink, openErrorFile } from './result/file-link.ts'
 export { reportCancelled } from './result/report.ts'
 export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles } from './retention.ts'
 export { runImport } from './run/run-import.ts'
@@ -43,5 +43,5 @@ export {
   parseImportFilter,
   shortestText,
 } from './view/all-imports.ts'
-export { type ImportDetails, type ListedImport, listImportsBefore, showDetails, type Wait } from './view/details.ts'
+export { type ImportDetails, showDetails, type Wait } from './view/details.ts'
 export { findAppOfImport, type ImportSummary, pageOfImports, showImport, showImports } from './view/view.ts'

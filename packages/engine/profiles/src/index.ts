@@ -17,7 +17,7 @@ export {
 export { removeValue } from './remove-value.ts'
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'
 export { UnregisteredUser } from './update.ts'
-export { registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
+export { countRegistered, registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { keepUsers, lockUsersForDeletion } from './users-lock.ts'
 export { ByteWriter } from './values/byte-writer.ts'
 export { addSpelling, ColumnInference } from './values/inference.ts'

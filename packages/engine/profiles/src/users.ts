@@ -32,6 +32,19 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   return registered
 }
 
+/** Returns how many of these different user IDs are registered. */
+export async function countRegistered(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
+  let registered = 0
+  for (let at = 0; at < userIds.length; at += idsPerStatement) {
+    const part = encodeTextArray(userIds.slice(at, at + idsPerStatement))
+    const { rows } = await sql<{ users: number }>`
+      select count(*) as users from users where app_id = ${appId} and user_id = any(${part}::text[])
+    `.execute(db)
+    registered += rows[0]?.users ?? 0
+  }
+  return registered
+}
+
 /** One user as `sluice user show` prints it, except for the user's deletion (design.md §2, User view). */
 export interface UserView {
   user_id: string

@@ -1,4 +1,5 @@
 import { type Html, html } from '@sluice/html'
+import { withoutNames } from './quoted.ts'
 
 /** The subject and the body of a mail; the body as plain text and as HTML. */
 export interface Content {
@@ -10,22 +11,22 @@ export interface Content {
 /** A paragraph, or a list of named facts. */
 type Block = string | { facts: Readonly<Record<string, string>> }
 
-/** The link at the end of a mail. */
+/** A link at the end of a mail. */
 interface Link {
   url: string
   label: string
 }
 
 /**
- * Renders a mail from paragraphs, facts and at most one link. The HTML loads nothing from elsewhere. Mail programs
+ * Renders a mail from paragraphs, facts and links. The HTML loads nothing from elsewhere. Mail programs
  * support tables and inline styles best. The style sheet only adds dark colours, and may be ignored.
  */
-export function renderContent(subject: string, blocks: readonly Block[], link?: Link): Content {
-  const linkText = link === undefined ? [] : [`${link.label}:\n${link.url}`]
+export function renderContent(subject: string, blocks: readonly Block[], ...links: readonly Link[]): Content {
+  const linkTexts = links.map(({ label, url }) => `${label}:\n${url}`)
   return {
     subject,
-    text: `${[...blocks.map(blockText), ...linkText].join('\n\n')}\n`,
-    html: page(subject, [...blocks.map(blockHtml), link && button(link)]).text,
+    text: `${[...blocks.map(blockText), ...linkTexts].join('\n\n')}\n`,
+    html: page(subject, [...blocks.map(blockHtml), ...links.map(button)]).text,
   }
 }
 
@@ -77,7 +78,7 @@ function page(subject: string, body: Parameters<typeof html>[1]): Html {
 <table role="presentation" class="sheet" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width: 600px; background: #ffffff; color: #1b2027; border: 1px solid #d9dde4; border-radius: 10px">
 <tr><td align="left" style="padding: 24px; font: 16px/1.5 system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; overflow-wrap: anywhere; word-break: break-word">
 <p class="faint" style="margin: 0 0 12px; color: #596273; font-size: 14px">Sluice</p>
-<h1 style="margin: 0 0 16px; font-size: 20px; line-height: 1.3">${subject}</h1>
+<h1 style="margin: 0 0 16px; font-size: 20px; line-height: 1.3">${withoutNames(subject)}</h1>
 ${body}
 </td></tr>
 </table>

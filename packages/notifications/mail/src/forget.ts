@@ -1,4 +1,5 @@
 import { type Database, type RawBuilder, sql } from '@sluice/database'
+import { namesFollow } from './quoted.ts'
 
 /** What remains of a mail whose content is forgotten. */
 const forgotten = 'A deletion of user data has completed since. The details of this mail were removed.'
@@ -20,7 +21,7 @@ export async function forgetMailContents(
   for (;;) {
     shutdown?.throwIfAborted()
     const { numAffectedRows } = await sql`
-      update mails set subject = case when state = 'waiting' then subject else '' end, text = ${forgotten}, html = ${forgotten}
+      update mails set subject = case when state = 'waiting' then split_part(subject, ${namesFollow}, 1) else '' end, text = ${forgotten}, html = ${forgotten}
       where app_id = ${appId} and mail_id in (
         select mail_id from mails m where m.app_id = ${appId} and m.text <> ${forgotten} and ${isAffected}
         order by mail_id limit ${mailsAtATime} for update

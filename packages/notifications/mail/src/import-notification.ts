@@ -1,6 +1,6 @@
 import { fileMessages, type ImportWarning } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
-import { quoted } from './quoted.ts'
+import { quoted, subjectWithNames } from './quoted.ts'
 
 /** An import that has ended, with the facts that its mail needs (service.md, Events). */
 export interface EndedImport {
@@ -22,13 +22,18 @@ export interface EndedImport {
   errorFile: { url: string; days: number } | undefined
   /** The first row that the error file omits; undefined if it omits none. */
   errorFileEndsBeforeRow: number | undefined
+  /** Number of rows with errors by message. */
+  errorCounts: Readonly<Record<string, number>>
+  /** The import's page in the dashboard; undefined if its address is not known. */
+  pageUrl: string | undefined
   /** About inferred types that may be wrong. Mails omit the examples, because a sent mail cannot be deleted. */
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
 /**
- * Returns the mail that an import has ended (service.md, Events): the counts of its rows, the link to its error file if
- * there is one, and what stays applied if it did not complete (design.md §3, Gzip).
+ * Returns the mail that an import has ended (service.md, Events): the counts of its rows, the commonest errors, the
+ * link to its error file if there is one, and what stays applied if it did not complete (design.md §3, Gzip). Only a
+ * mail about errors has links. The error file's link is the first one, so that programs find it.
  */
 export function importNotification(ended: EndedImport): Content {
   const { subject, opening } = headline(ended)
@@ -48,14 +53,31 @@ export function importNotification(ended: EndedImport): Content {
     ended.errorFile === undefined
       ? undefined
       : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. ${ended.dryRun ? 'Correct the rows in your file before you import it: the error file has only these rows.' : 'Correct the rows and upload the error file: that column is ignored.'} The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
-  const blocks = [opening, whatStays(ended), { facts }, errors, whatIsMissing(ended), whatMayBeWrong(ended)].filter(
-    (block) => block !== undefined,
-  )
-  return renderContent(
-    subject,
-    blocks,
-    ended.errorFile === undefined ? undefined : { url: ended.errorFile.url, label: 'Download the error file' },
-  )
+  const blocks = [
+    ...[opening, whatStays(ended), { facts }, commonestErrors(ended), errors],
+    ...[whatIsMissing(ended), whatMayBeWrong(ended)],
+  ].filter((block) => block !== undefined)
+  return renderContent(subjectWithNames(subject, ended), blocks, ...links(ended))
+}
+
+function links({ errorFile, pageUrl, rowsFailed, state }: EndedImport) {
+  const hasErrors = rowsFailed > 0 || state === 'failed'
+  return [
+    ...(errorFile === undefined ? [] : [{ url: errorFile.url, label: 'Download the error file' }]),
+    ...(pageUrl === undefined || !hasErrors ? [] : [{ url: pageUrl, label: 'See the import' }]),
+  ]
+}
+
+/** Number of error messages that a mail lists. */
+const shownErrors = 3
+
+/** Returns the commonest error messages with their numbers of rows, one in a line; undefined if there are none. */
+function commonestErrors({ errorCounts }: EndedImport): string | undefined {
+  const all = Object.entries(errorCounts).sort(([, one], [, other]) => other - one)
+  if (all.length === 0) return undefined
+  const lines = all.slice(0, shownErrors).map(([message, number]) => `${quoted(message, 150)}: ${rows(number)}`)
+  const title = all.length > shownErrors ? 'The commonest errors:' : 'Errors:'
+  return [title, ...lines].join('\n')
 }
 
 function headline(ended: EndedImport): { subject: string; opening: string } {

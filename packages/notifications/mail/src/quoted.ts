@@ -13,3 +13,20 @@ export function quoted(name: string, maxCharacters = 100): string {
   const shown = characters.length > maxCharacters ? [...characters.slice(0, maxCharacters - 1), '…'] : characters
   return `“${shown.join('')}”`
 }
+
+/** Separates what a subject says from the names of the file and the app, which a deletion removes. */
+export const namesFollow = ' · '
+
+/** Returns what a subject says before the names. */
+export function withoutNames(subject: string): string {
+  return subject.split(namesFollow)[0] ?? subject
+}
+
+/** Returns a subject with the names of the file and the app, quoted and shortened. */
+export function subjectWithNames(
+  subject: string,
+  { fileName, appName }: { fileName: string | undefined; appName: string },
+): string {
+  const app = quoted(appName, 40)
+  return `${subject}${namesFollow}${fileName === undefined ? app : `${quoted(fileName, 60)} in ${app}`}`
+}

@@ -1,5 +1,5 @@
 import { type Content, renderContent } from './content.ts'
-import { quoted } from './quoted.ts'
+import { quoted, subjectWithNames } from './quoted.ts'
 
 /** A file in the bucket that cannot become an import. */
 export interface RefusedFile {
@@ -14,7 +14,7 @@ export interface RefusedFile {
 
 /** Returns the mail about a file that breaks the rules of the bucket. */
 export function refusedFileNotification({ appName, fileName, problem, removedAfterDays }: RefusedFile): Content {
-  return renderContent('File not imported', [
+  return renderContent(subjectWithNames('File not imported', { fileName, appName }), [
     `A file in the bucket of the app ${quoted(appName)} has not become a profile import: ${problem}.`,
     `File: ${quoted(fileName)}`,
     `Nothing was applied. Correct the problem and upload the file again. The refused file is removed ${removedAfterDays} days after its upload.`,

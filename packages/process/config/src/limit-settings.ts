@@ -10,6 +10,11 @@ export const limitSettings = {
   RATE_LIMIT_DASHBOARD_IMPORT: withDefault(rateLimit, '60/10m', 'Uploads for an app in the dashboard'),
   RATE_LIMIT_DASHBOARD_PERSON: withDefault(rateLimit, '1200/60s', 'Pages and forms of a person in the dashboard'),
   RATE_LIMIT_DASHBOARD_APP: withDefault(rateLimit, '6000/60s', 'Pages and forms of an app, for all people together'),
+  RATE_LIMIT_DASHBOARD_EXPORT: withDefault(
+    rateLimit,
+    '10/10m',
+    'Exports of an app that are requested in the dashboard',
+  ),
   WAITING_IMPORTS_LIMIT: withDefault(
     wholeNumber(1, 100_000),
     '1000',

@@ -50,7 +50,7 @@ const shownFailures = 10
  */
 export async function importOverview(db: Database): Promise<ImportOverview> {
   const [active, ended, oldestWaiting, failures, allPausedSince, pausedApps] = await Promise.all([
-    countActive(db),
+    countActive(db, undefined),
     countEnded(db),
     findOldestWaiting(db),
     findFailures(db),
@@ -60,10 +60,12 @@ export async function importOverview(db: Database): Promise<ImportOverview> {
   return { active, ended, oldestWaiting, failures, allPausedSince, pausedApps }
 }
 
-async function countActive(db: Database): Promise<ImportOverview['active']> {
+/** Counts the imports that have not ended, by state: of an app, or of all apps if `appId` is undefined. */
+export async function countActive(db: Database, appId: number | undefined): Promise<ImportOverview['active']> {
+  const ofApp = appId === undefined ? sql`` : sql`app_id = ${appId} and`
   const { rows } = await sql<{ state: ImportState; imports: number }>`
     select state, count(*) as imports from imports
-    where state in (${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))}) group by state
+    where ${ofApp} state in (${sql.join(unfinishedImportStates.map((state) => sql.lit(state)))}) group by state
   `.execute(db)
   return byState(rows)
 }

@@ -7,7 +7,14 @@ export {
   readHistory,
   recordHistory,
 } from './history.ts'
-export { type Failure, type ImportOverview, importOverview, type PausedApp, type Waiting } from './imports.ts'
+export {
+  countActive,
+  type Failure,
+  type ImportOverview,
+  importOverview,
+  type PausedApp,
+  type Waiting,
+} from './imports.ts'
 export { type MailOverview, mailOverview } from './mails.ts'
 export { rowsByMinute } from './throughput.ts'
 export { type AliveWorker, listWorkers } from './workers.ts'

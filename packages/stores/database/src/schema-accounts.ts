@@ -94,6 +94,8 @@ export interface SignInLinksTable {
   secret_hash: Buffer
   /** Address in its normal form (packages/access/accounts, `normalEmail`). */
   email: string
+  /** The page that the person asked for, as a path of the dashboard. */
+  return_path: Generated<string>
   expires_at: Timestamp
   used_at: NullableTimestamp
 }

@@ -17,6 +17,8 @@ export interface ImportsTable {
   retry_of: string | null
   /** The import whose changes this import takes back. `object_key` is then that import's changes file. */
   undo_of: string | null
+  /** The address of the person who uploaded the file or pressed the button; null if a program sent it. */
+  requested_by: string | null
   /** Deletions with a higher number completed after the data was sent. A retry has the number of the first import. */
   data_order: Generated<number>
   object_key: string
@@ -106,6 +108,8 @@ export interface ImportsTable {
   changes_file_key: string | null
   changes_file_secret: string | null
   file_links_expire_at: NullableTimestamp
+  /** All bytes of the error file are UTF-8. */
+  error_file_is_utf8: Generated<boolean>
   files_removed_at: NullableTimestamp
   /** Number of `data_order` when rows that were kept for the error file were last dropped; null if they never were. */
   error_rows_since: number | null

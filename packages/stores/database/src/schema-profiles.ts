@@ -35,8 +35,8 @@ export type DeletionState = 'accepted' | 'started' | 'completed'
 export interface DeletionRequestsTable {
   app_id: number
   request_id: Generated<string>
-  /** The last four characters of the request's API token. */
-  token_last_four: string
+  /** The last four characters of the request's API token; null if the request was made in the dashboard. */
+  token_last_four: string | null
   state: Generated<DeletionState>
   accepted_at: Timestamp
   /** When the deletion is due to start and to complete. */

@@ -1,3 +1,4 @@
+export { attachment } from './attachment.ts'
 export { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from './errors.ts'
 export { openStorage } from './open-storage.ts'
 export type { ListedObject, ObjectMetadata, Storage, UploadTerms } from './storage.ts'

@@ -1,5 +1,6 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { attachment } from './attachment.ts'
 import { signedSeconds } from './credentials.ts'
 import type { Storage } from './storage.ts'
 
@@ -24,7 +25,7 @@ export function presignCalls(client: S3Client, Bucket: string): Pick<Storage, 'p
       const command = new GetObjectCommand({
         Bucket,
         Key,
-        ResponseContentDisposition: `attachment; filename="${fileName}"`,
+        ResponseContentDisposition: attachment(fileName),
         ResponseContentType: contentType,
       })
       return await getSignedUrl(client, command, { expiresIn: await signedSeconds(client, downloadWindowMs) })

@@ -15,6 +15,7 @@ const utf16be = (text: string) => Uint8Array.from(Buffer.from(text, 'utf16le').s
  */
 const japanese = bytes('user_id,name\nu1,', [0x83, 0x5e, 0x83, 0x8d, 0x83, 0x45], '\n') // タロウ
 const kanji = bytes('user_id,name\nu1,', [0x8e, 0x52, 0x93, 0x63], '\n') // 山田
+const jis = bytes('user_id,name\nu1,', [0x1b, 0x24, 0x42, 0x3b, 0x33, 0x45, 0x44, 0x1b, 0x28, 0x42], '\n') // 山田
 const chinese = bytes('user_id,name\nu1,', [0xd6, 0xd0, 0xb9, 0xfa], '\n') // 中国 in GB18030
 const russian = bytes('user_id,name\nu1,', [0xc8, 0xe2, 0xe0, 0xed], '\n') // Иван in Windows-1251
 const western = bytes('user_id,name\nu1,M', [0xfc], 'ller\nu2,Andr', [0xe9], '\n')
@@ -46,6 +47,7 @@ describe('the guess of a file that is not UTF-8', () => {
     ['western text in a browser of another language', western, ['de', 'ja'], 'windows-1252'],
     ['Japanese text with kana, whatever the language', japanese, ['en-US'], 'shift_jis'],
     ['Japanese text without kana in a Japanese browser', kanji, ['ja'], 'shift_jis'],
+    ['Japanese text with escape sequences', jis, ['en-US'], 'iso-2022-jp'],
     ['Chinese text in a Chinese browser', chinese, ['zh-CN', 'en'], 'gb18030'],
     ['Chinese text in a browser for traditional Chinese', chinese, ['zh-TW'], 'big5'],
     ['Russian text in a Russian browser', russian, ['ru-RU'], 'windows-1251'],
@@ -93,7 +95,7 @@ describe('the check for UTF-8', () => {
     )
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 12 }), fc.nat(12), (line, cut) => {
-        fc.pre(!line.some((each) => each === 0 || each === 0x0a || each === 0x0d))
+        fc.pre(!line.some((each) => [0, 0x0a, 0x0d, 0x1b].includes(each)))
         const all = Uint8Array.from(line)
         expect(check([all.subarray(0, cut), all.subarray(cut)]) === undefined).toBe(isUtf8(all))
       }),
@@ -113,6 +115,16 @@ describe('the check for UTF-8', () => {
 
   test('does not accept UTF-16, which is made of ASCII and NUL', () => {
     expect(check([Uint8Array.from(Buffer.from('user_id\tname\n', 'utf16le'))])).toMatchObject({ isMostlyUtf8: false })
+  })
+
+  test('finds ISO-2022-JP, whose bytes are all ASCII, wherever its escape sequence is cut', () => {
+    const line = bytes('u1,', jis.subarray(16) as unknown as number[])
+    for (let cut = 0; cut <= line.length; cut++) {
+      const found = check([bytes('user_id\n'), line.subarray(0, cut), line.subarray(cut)])
+      expect(new TextDecoder('iso-2022-jp').decode(found?.lines), `cut at ${cut}`).toBe('u1,山田\n')
+    }
+    // Colours of a terminal are no Japanese.
+    expect(check([bytes('a,', [0x1b], '[31mred', [0x1b], '$\n')])).toBeUndefined()
   })
 
   test('counts the lines of the whole file, before the first other line and after it', () => {

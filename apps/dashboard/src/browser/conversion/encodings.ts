@@ -19,6 +19,7 @@ export const encodingNames = {
   ibm866: 'IBM866, Cyrillic',
   shift_jis: 'Shift_JIS, Japanese',
   'euc-jp': 'EUC-JP, Japanese',
+  'iso-2022-jp': 'ISO-2022-JP, Japanese',
   gb18030: 'GB18030, Simplified Chinese',
   big5: 'Big5, Traditional Chinese',
   'euc-kr': 'EUC-KR, Korean',

@@ -37,14 +37,15 @@ function languages(encoding: Encoding, names: readonly string[]): Record<string,
  * a person sees it with a preview of the text.
  *
  * The rules, in this order: zeros in half of many characters mean UTF-16; mostly UTF-8 is UTF-8 with damaged bytes;
- * text that reads as Japanese with kana is Shift_JIS; CR alone as line break means Mac OS Roman; then the first
- * language of the browser whose encoding can read the bytes; then Windows-1252, which reads anything, or ISO 8859-15 if
- * it has the euro sign there.
+ * escape sequences mean ISO-2022-JP; text that reads as Japanese with kana is Shift_JIS; CR alone as line break means
+ * Mac OS Roman; then the first language of the browser whose encoding can read the bytes; then Windows-1252, which
+ * reads anything, or ISO 8859-15 if it has the euro sign there.
  */
 export function guessEncoding(bytes: Uint8Array, { languages, hasMacLines, isMostlyUtf8 }: GuessHints): Encoding {
   const utf16 = utf16Of(bytes)
   if (utf16 !== undefined) return utf16
   if (isMostlyUtf8) return 'utf-8'
+  if (isIso2022(bytes)) return 'iso-2022-jp'
   if (isJapanese(bytes)) return 'shift_jis'
   if (hasMacLines) return 'macintosh'
   const ofLanguages = languages.map(encodingOf)
@@ -73,6 +74,12 @@ export function utf16Of(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined 
   if (Math.max(even, odd) * 16 < bytes.length || bytes.length < 2) return undefined
   if (odd > even * 8) return 'utf-16le'
   return even > odd * 8 ? 'utf-16be' : undefined
+}
+
+/** Whether bytes have ESC $, with which ISO-2022-JP begins kanji and kana. Its bytes are all ASCII. */
+function isIso2022(bytes: Uint8Array): boolean {
+  const hasEscape = bytes.some((byte, at) => byte === 0x1b && bytes[at + 1] === 0x24)
+  return hasEscape && decodeWithoutEnds(bytes, 'iso-2022-jp') !== undefined
 }
 
 /**

@@ -6,6 +6,9 @@ const sampleBytes = 65_536
 /** Number of lines in UTF-8 that are kept as examples. */
 const utf8Examples = 2
 
+/** Begins the escape sequences of ISO-2022-JP. */
+const escapeByte = 0x1b
+
 /** What is known of a file that is not UTF-8. */
 export interface OtherText {
   /** The first lines that are not UTF-8. */
@@ -41,7 +44,7 @@ export class Utf8Check {
       if (byte === 0x0a || byte === 0x0d) {
         this.#endLine(chunk, start, at)
         start = at + 1
-      } else if (byte >= 0x80 || this.#line.isWithinCharacter) this.#line.push(byte)
+      } else if (byte >= 0x80 || byte === escapeByte || this.#line.isWithinCharacter) this.#line.push(byte)
     }
     if (this.#cutLine.length < sampleBytes) this.#cutLine = joined(this.#cutLine, chunk.slice(start))
     return true
@@ -69,7 +72,10 @@ export class Utf8Check {
   }
 }
 
-/** The bytes of a line, compared with UTF-8: no overlong characters, no surrogates, nothing beyond U+10FFFF. */
+/**
+ * The bytes of a line, compared with UTF-8: no overlong characters, no surrogates, nothing beyond U+10FFFF. A line with
+ * an escape sequence of ISO-2022-JP is not UTF-8 either, although its bytes are ASCII.
+ */
 class LineOfBytes {
   isAscii = true
   #isValid = true
@@ -77,9 +83,11 @@ class LineOfBytes {
   #left = 0
   #low = 0x80
   #high = 0xbf
+  /** Number of bytes of an escape sequence so far: ESC, $, and @ or B. */
+  #escape = 0
 
   get isWithinCharacter(): boolean {
-    return this.#left > 0
+    return this.#left > 0 || this.#escape > 0
   }
 
   get isUtf8(): boolean {
@@ -87,6 +95,12 @@ class LineOfBytes {
   }
 
   push(byte: number): void {
+    if (this.#left === 0 && byte < 0x80) this.#pushAscii(byte)
+    else this.#pushOther(byte)
+  }
+
+  #pushOther(byte: number): void {
+    this.#escape = 0
     this.isAscii = false
     if (this.#left > 0) {
       if (byte < this.#low || byte > this.#high) this.#isValid = false
@@ -97,6 +111,15 @@ class LineOfBytes {
     else if (byte < 0xe0) this.#left = 1
     else if (byte < 0xf0) this.#begin(2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf)
     else this.#begin(3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf)
+  }
+
+  #pushAscii(byte: number): void {
+    const isNext = this.#escape === 1 ? byte === 0x24 : byte === 0x40 || byte === 0x42
+    this.#escape = byte === escapeByte ? 1 : isNext && this.#escape > 0 ? this.#escape + 1 : 0
+    if (this.#escape < 3) return
+    this.#escape = 0
+    this.isAscii = false
+    this.#isValid = false
   }
 
   #begin(left: number, low: number, high: number): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { convertValue, possibleForms, type ValueForm } from './value-forms.ts'
+import { convertValue, possibleForms, type ValueForm, valueForms } from './value-forms.ts'
 
 describe('a number with a decimal comma', () => {
   test.each([
@@ -83,6 +83,37 @@ describe('a date', () => {
     expect(convertValue(text, form)).toBeUndefined()
   })
 
+  test.each<[ValueForm, string, string | undefined]>([
+    ['date-time', '2024-03-31 02:30:00', '2024-03-31T02:30:00Z'],
+    ['date-time+02:00', '2024-03-31 02:30:00', '2024-03-31T02:30:00+02:00'],
+    ['date-time-09:30', '2024-03-31 02:30', '2024-03-31T02:30-09:30'],
+    ['date-time+02:00', '2024-03-31 02:30:00.123456', '2024-03-31T02:30:00.123456+02:00'],
+    ['date-time+02:00', '2024-03-31T02:30:00', '2024-03-31T02:30:00+02:00'],
+    ['date-time+02:00', '2024-03-31 02:30:00+01', '2024-03-31T02:30:00+01:00'],
+    ['date-time+02:00', '2024-03-31 02:30:00 -0530', '2024-03-31T02:30:00-05:30'],
+    ['date-time+02:00', '2024-03-31 02:30:00 UTC', '2024-03-31T02:30:00Z'],
+    ['date-time+02:00', '2024-03-31T02:30:00Z', '2024-03-31T02:30:00Z'],
+    ['date-time+02:00', '2024-03-31', '2024-03-31'],
+    ['date-time', '2024-02-30 02:30:00', undefined],
+    ['date-time', '31.03.2024 02:30', undefined],
+    ['date-time', 'never', undefined],
+  ])('%s: %s, as databases write it, becomes %s', (form, text, converted) => {
+    expect(convertValue(text, form)).toBe(converted)
+  })
+
+  test('may have the offset of any time zone', () => {
+    for (const zone of Intl.supportedValuesOf('timeZone')) {
+      for (const month of [0, 6]) {
+        const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+        const name = format
+          .formatToParts(new Date(Date.UTC(2026, month, 15)))
+          .find(({ type }) => type === 'timeZoneName')
+        const offset = name?.value.replace(/GMT(\+00:00)?/, '') ?? ''
+        expect(Object.hasOwn(valueForms, `date-time${offset}`), `${zone} ${offset}`).toBe(true)
+      }
+    }
+  })
+
   test('is the same day in either order', () => {
     const date = fc.date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
     fc.assert(
@@ -105,6 +136,8 @@ test.each([
   [['12/31/2026'], ['month-first']],
   [['01/02/2026'], ['day-first', 'month-first']],
   [['2026-01-01', '1', ''], []],
+  [['2024-03-31 02:30:00', '2024-03-31'], ['date-time']],
+  [['2024-03-31T02:30:00'], []],
   [[], []],
 ] as const)('the values %j may be written in %j', (values, forms) => {
   expect(possibleForms(values)).toEqual(forms)

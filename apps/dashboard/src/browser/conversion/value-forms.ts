@@ -1,11 +1,29 @@
 import { isOfType } from '@sluice/profiles/text-inference'
 
+/** The offsets besides UTC that times without one may have: whole hours, and those of zones with other minutes. */
+const offsets = [
+  ...Array.from({ length: 27 }, (_, index) => index - 12)
+    .filter((hours) => hours !== 0)
+    .map((hours) => `${hours < 0 ? '-' : '+'}${twoDigits(String(Math.abs(hours)))}:00`),
+  ...['-09:30', '-03:30', '-02:30', '+03:30', '+04:30', '+05:30', '+05:45', '+06:30', '+08:45', '+09:30', '+10:30'],
+  ...['+12:45', '+13:45'],
+].toSorted()
+
+/** The form of times with a space, as databases write them. The offset of times without one follows; UTC by default. */
+type TimeForm = 'date-time' | `date-time${'+' | '-'}${string}`
+
+const timeForms: Record<TimeForm, string> = {
+  'date-time': '2024-03-31 02:30:00, in UTC',
+  ...Object.fromEntries(offsets.map((offset) => [`date-time${offset}`, `2024-03-31 02:30:00, at ${offset}`])),
+}
+
 /** How the values of a column are written, with the words that the page shows. A form is chosen, never detected. */
 export const valueForms = {
   'as-is': 'Leave as they are',
   'decimal-comma': 'Numbers with a decimal comma',
   'day-first': 'Dates, day first',
   'month-first': 'Dates, month first',
+  ...timeForms,
 } as const
 
 export type ValueForm = keyof typeof valueForms
@@ -22,19 +40,32 @@ const numberForm = new RegExp(
 /** Spreadsheets write large and small numbers with an exponent, and often without a decimal comma. */
 const withExponent = /^[+-]?\d+[eE][+-]?\d+$/
 
+/** A date and a time as databases write them. The offset may lack its minutes or its colon. */
+const timeForm = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?) ?(?:(Z|UTC)|([+-]\d\d)(?::?(\d\d))?)?$/
+
 const dateForm =
   /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:(?:, ?|[ T])(\d{1,2}):(\d\d)(?::(\d\d))?(?:[ \u00a0\u202f]?([AaPp])\.?[Mm]\.?)?)?$/
 
 /**
  * Converts a value to the form that an import reads: a decimal comma to a point without grouping signs, or a date and
- * its time to ISO 8601. A time without an offset stays without one, which an import reads as UTC.
+ * its time to ISO 8601. A time without an offset gets the offset of the form. If the form has none, the time stays
+ * without one, which an import reads as UTC.
  *
  * Returns undefined if the value does not have the form, or is a date that does not exist. A number without a comma,
  * and a value that is ISO 8601 already, have the form.
  */
 export function convertValue(text: string, form: ValueForm): string | undefined {
   if (form === 'as-is') return text
-  return form === 'decimal-comma' ? withPoint(text) : isoDate(text, form)
+  if (form === 'decimal-comma') return withPoint(text)
+  return form === 'day-first' || form === 'month-first' ? isoDate(text, form) : isoTime(text, form)
+}
+
+function isoTime(text: string, form: TimeForm): string | undefined {
+  const [, date, time, utc, hours, minutes = '00'] = timeForm.exec(text) ?? []
+  const offset = form.slice('date-time'.length) || 'Z'
+  const own = hours === undefined ? utc && 'Z' : `${hours}:${minutes}`
+  const converted = date === undefined ? text : `${date}T${time}${own ?? offset}`
+  return isOfType(converted, 'datetime') ? converted : undefined
 }
 
 function withPoint(text: string): string | undefined {
@@ -82,9 +113,11 @@ function twoDigits(number: string): string {
  * page may suggest these forms, but a person decides.
  */
 export function possibleForms(values: readonly string[]): ValueForm[] {
-  const forms = ['decimal-comma', 'day-first', 'month-first'] as const
+  const forms = ['decimal-comma', 'day-first', 'month-first', 'date-time'] as const
+  const areTimes = values.every((value) => value === '' || isOfType(value, 'datetime'))
   return forms.filter((form) => {
     const converted = values.map((value) => (value === '' ? '' : convertValue(value, form)))
+    if (form === 'date-time' && areTimes) return false // an import reads them
     // A number without a comma may have an English point, which only looks like a grouping sign.
     const isChanged = (value: string, index: number) =>
       value !== converted[index] && (form !== 'decimal-comma' || value.includes(','))

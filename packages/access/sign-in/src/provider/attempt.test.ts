@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { localPath } from '../local-path.ts'
 import type { Signer } from '../signer.ts'
-import { attemptMs, beginAttempt, findAttempt, localPath } from './attempt.ts'
+import { attemptMs, beginAttempt, findAttempt } from './attempt.ts'
 
 const digest = (purpose: string, text: string) => createHmac('sha256', 'key').update(`${purpose}\0${text}`).digest()
 const signer: Signer = {

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { localPath } from '../local-path.ts'
 import type { Signer } from '../signer.ts'
 
 /** How long a person may take to sign in at the provider, ms. */
 export const attemptMs = 10 * 60_000
-
-/** The longest address of a page to return to. Longer addresses lead to the start page. */
-const longestPath = 1000
 
 /** The values of one sign-in at a provider. Only the state is sent through the browser in readable form. */
 export interface Attempt {
@@ -63,13 +61,4 @@ async function complete(signer: Signer, browser: string, text: string, returnPat
     codeVerifier: await sign('verifier'),
     returnPath,
   }
-}
-
-/** Returns the path of an address in the dashboard, or `/` if the address leads elsewhere. */
-export function localPath(address: string): string {
-  const base = 'http://dashboard.invalid'
-  if (address.length > longestPath || !address.startsWith('/') || !URL.canParse(address, base)) return '/'
-  const { origin, pathname, search } = new URL(address, base)
-  // Two leading slashes would name another host.
-  return origin === base ? `${pathname}${search}`.replace(/^\/+/, '/') : '/'
 }

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from '../secret.ts'
-import { sessionDays } from '../session.ts'
+import { sessionEnd } from '../session.ts'
 import type { Identity } from './identity.ts'
 
 /** How long a session is valid after the provider confirmed the person, minutes. */
@@ -78,7 +78,7 @@ async function begin(tx: Database, { issuer, subject, email, isInOperatorGroup }
   await tx.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
   await sql`
     insert into sessions (secret_hash, email, expires_at, issuer, subject, confirmed_until, operator_by_group)
-    values (${hashSecret(secret)}, ${email}, now() + make_interval(days => ${sessionDays}), ${issuer}, ${subject},
+    values (${hashSecret(secret)}, ${email}, ${sessionEnd}, ${issuer}, ${subject},
       now() + make_interval(mins => ${confirmationMinutes}), ${isInOperatorGroup})
   `.execute(tx)
   return secret

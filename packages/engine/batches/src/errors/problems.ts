@@ -4,7 +4,7 @@ import { rowMessages, valueMessages } from '@sluice/contract'
  * The problems of rows (service.md, Error CSV file; design.md §3). Chunks of an error file identify a text by its index
  * in this list. Releases that run side by side read each other's chunks, so new texts must be added at the end.
  */
-const texts = [
+export const problemTexts = [
   rowMessages.unclosedQuote,
   rowMessages.tooLong,
   rowMessages.tooManyValues,
@@ -17,9 +17,9 @@ const texts = [
   valueMessages.changedSince,
 ] as const
 
-type ProblemText = (typeof texts)[number]
+type ProblemText = (typeof problemTexts)[number]
 
-const codes = new Map<ProblemText, number>(texts.map((text, code) => [text, code]))
+const codes = new Map<ProblemText, number>(problemTexts.map((text, code) => [text, code]))
 
 /** Codes per column in a {@link Problem}: more than there are texts. */
 const codesPerColumn = 16
@@ -50,7 +50,7 @@ export function unregistered(userIdIndex: number): Problem {
 
 /** Returns the message of a problem in a file with these columns. */
 export function messageOf(problem: Problem, columns: readonly string[]): string {
-  const text = texts[problem % codesPerColumn] ?? ''
+  const text = problemTexts[problem % codesPerColumn] ?? ''
   const column = Math.floor(problem / codesPerColumn) - 1
   return column === wholeRow ? text : `${columns[column]} ${text}`
 }

@@ -25,6 +25,8 @@ export interface ExpectedFile {
   longestMs: number
   /** Name that the sender uses for the file. */
   fileName?: string
+  /** The address of the person who sends the file. */
+  requestedBy?: string
   dryRun?: boolean
   options?: GivenOptions
 }
@@ -44,7 +46,7 @@ const longestReceptionMs = 24 * 60 * 60_000 + requestGraceMs
 export async function reserveImport(
   { db, settings }: Pick<RequestContext, 'db' | 'settings'>,
   { appId, importId }: ImportId,
-  { source, contentType, longestMs, fileName, dryRun = false, options }: ExpectedFile,
+  { source, contentType, longestMs, fileName, requestedBy, dryRun = false, options }: ExpectedFile,
 ): Promise<{ objectKey: string; options: FileOptions }> {
   const objectKey = uploadKey(appId, importId)
   const values = {
@@ -54,6 +56,7 @@ export async function reserveImport(
     state: 'awaiting_upload' satisfies FirstState,
     dry_run: dryRun,
     file_name: fileName ?? null,
+    requested_by: requestedBy ?? null,
     ...optionValues(appId, options),
     object_key: objectKey,
     content_type: contentType,

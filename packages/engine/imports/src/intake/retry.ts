@@ -35,14 +35,19 @@ export class RetryRefused extends Error {
  * The new import takes over `data_order`. Rows of users who were deleted after the client sent the data are passed
  * over, so a retry never restores deleted data.
  *
- * Returns the ID of the new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
+ * `requestedBy` is the address of the person who retries it, if it is a person of the dashboard. Returns the ID of the
+ * new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
  */
-export async function retryImport({ db, storage, settings }: RequestContext, source: ImportId): Promise<string> {
+export async function retryImport(
+  { db, storage, settings }: RequestContext,
+  source: ImportId,
+  requestedBy?: string,
+): Promise<string> {
   const file = await storage.stat(await checkRetry(db, source))
   if (file === undefined) throw new RetryRefused(fileGone)
   return await withinWaitingLimit(db, source.appId, settings.WAITING_IMPORTS_LIMIT, async (tx) => {
     await checkRetry(tx, source)
-    return await queueRetry(tx, source, file.etag)
+    return await queueRetry(tx, source, { etag: file.etag, requestedBy: requestedBy ?? null })
   })
 }
 
@@ -83,10 +88,14 @@ interface FoundImport {
   retried_as: string | null
 }
 
-async function queueRetry(tx: Database, { appId, importId }: ImportId, etag: string): Promise<string> {
+async function queueRetry(
+  tx: Database,
+  { appId, importId }: ImportId,
+  { etag, requestedBy }: { etag: string; requestedBy: string | null },
+): Promise<string> {
   const { import_id: retryId } = await tx
     .insertInto('imports')
-    .columns(['app_id', 'state', 'retry_of', 'etag', 'queued_at', ...copiedColumns])
+    .columns(['app_id', 'state', 'retry_of', 'etag', 'requested_by', 'queued_at', ...copiedColumns])
     .expression(
       tx
         .selectFrom('imports')
@@ -95,6 +104,7 @@ async function queueRetry(tx: Database, { appId, importId }: ImportId, etag: str
           sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
           'import_id as retry_of',
           sql<string>`${etag}`.as('etag'),
+          sql<string | null>`${requestedBy}::text`.as('requested_by'),
           sql<Date>`now()`.as('queued_at'),
           ...copiedColumns,
         ])

@@ -1,9 +1,16 @@
+import { isUtf8 } from 'node:buffer'
 import { ErrorLines } from '@sluice/batches'
 import type { Settings } from '@sluice/config'
 import { errorFileHeader } from '@sluice/csv'
 import { sql } from '@sluice/database'
 import { errorFileKey } from '../file/object-keys.ts'
 import { allRows, chunksOf, type EndedRun, type StoredFile, selectChunks, toChunk } from './chunks.ts'
+
+/** A stored error file. */
+export interface StoredErrorFile extends StoredFile {
+  /** All bytes of the file are UTF-8. */
+  isUtf8: boolean
+}
 
 /** Size of a page of Postgres, and its greatest overhead (headers, and the page's share of the indexes), bytes. */
 const [pageBytes, pageOverheadBytes] = [8_192, 512]
@@ -25,17 +32,25 @@ export function errorRoomBytes(settings: Settings<'ERROR_FILE_LIMIT'>, columns: 
  *
  * Throws the errors of storage, and an AbortError if the process shuts down.
  */
-export async function storeErrorFile(run: EndedRun): Promise<StoredFile> {
+export async function storeErrorFile(run: EndedRun): Promise<StoredErrorFile> {
   const { storage, shutdown: signal } = run.context
   const { appId, importId, attempt } = run.claim
   const plan = await planFile(run)
   const { endsBeforeRow } = plan
-  if (plan.byteSize === 0) return { key: undefined, endsBeforeRow }
+  if (plan.byteSize === 0) return { key: undefined, endsBeforeRow, isUtf8: false }
   const key = errorFileKey(appId, importId, attempt)
   const header = errorFileHeader(columnsOf(run))
   const byteSize = header.length + plan.byteSize
-  await storage.writeStream(key, fileOf(run, header, plan), 'text/csv; charset=utf-8', { byteSize, signal })
-  return { key, endsBeforeRow }
+  let isText = true
+  async function* content() {
+    for await (const lines of fileOf(run, header, plan)) {
+      // A piece has whole lines, and no line ends within a character.
+      isText &&= isUtf8(lines)
+      yield lines
+    }
+  }
+  await storage.writeStream(key, content(), 'text/csv; charset=utf-8', { byteSize, signal })
+  return { key, endsBeforeRow, isUtf8: isText }
 }
 
 /** Returns the columns of the upload. */

@@ -1,4 +1,5 @@
-import { ErrorLines } from '@sluice/batches'
+import { cellsAtFault, ErrorLines } from '@sluice/batches'
+import { serviceErrorsColumn } from '@sluice/contract'
 import { cellsOf, firstBytes, readRows } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { ObjectGone, type Storage } from '@sluice/storage'
@@ -16,10 +17,16 @@ const maxBytes = 2 ** 20
  */
 const maxValues = 100
 
+/** The messages of a row, and its values as text. Bytes that are not UTF-8 become `\uFFFD`. */
+interface RowText {
+  messages: string
+  values: string[]
+}
+
 /** The first rows of an error file. */
 export interface ErrorRows {
-  /** The row's messages, and its values as text. Bytes that are not UTF-8 become `\uFFFD`. */
-  rows: { messages: string; values: string[] }[]
+  /** `atFault` has the indexes of the values that the messages are about. */
+  rows: (RowText & { atFault: number[] })[]
 }
 
 /**
@@ -41,10 +48,15 @@ export async function errorRows(
     .where((where) => where.and(ofImport))
     .executeTakeFirst()
   if (found === undefined || found.files_removed_at !== null) return { rows: [] }
-  const { error_file_key: key, columns } = found
+  const { error_file_key: key } = found
+  const columns = found.columns ?? []
   // The file has a header, the chunks have none.
-  if (key === null) return { rows: await firstRows(linesOfChunks(db, id, columns ?? []), limit) }
-  return { rows: (await firstRows(storedLines(storage, key), limit + 1)).slice(1) }
+  const rows =
+    key === null
+      ? await firstRows(linesOfChunks(db, id, columns), limit)
+      : (await firstRows(storedLines(storage, key), limit + 1)).slice(1)
+  const names = columns.filter((name) => name !== serviceErrorsColumn).slice(0, maxValues)
+  return { rows: rows.map((row) => ({ ...row, atFault: cellsAtFault(row.messages, names) })) }
 }
 
 /** Returns the lines of the first chunks that are committed. */
@@ -80,8 +92,8 @@ async function* storedLines(storage: Storage, key: string): AsyncGenerator<Buffe
   }
 }
 
-async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<ErrorRows['rows']> {
-  const rows: ErrorRows['rows'] = []
+async function firstRows(lines: AsyncIterable<Buffer>, limit: number): Promise<RowText[]> {
+  const rows: RowText[] = []
   for await (const block of readRows(firstBytes(lines, maxBytes), { columns: 1 + maxValues })) {
     for (const [row, end] of block.rowEnd.entries()) {
       // A row that reaches the limit of bytes may be cut off.

@@ -9,7 +9,7 @@ import { nextState } from '../states.ts'
 import { storeChangesFile } from './changes-file.ts'
 import { allRows, type EndedRun, type StoredFile } from './chunks.ts'
 import { removeChunks } from './drop-rows.ts'
-import { storeErrorFile } from './error-file.ts'
+import { type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { fileUrl } from './file-link.ts'
 import { enqueueImportEvent } from './import-event.ts'
 
@@ -23,7 +23,7 @@ interface LinkedFile extends StoredFile {
 
 /** An import that ends, and its files. */
 interface Ending extends EndedRun {
-  errors: LinkedFile
+  errors: LinkedFile & StoredErrorFile
   changes: LinkedFile
   end: End
   /** Storage refused the files. */
@@ -56,7 +56,7 @@ export async function finish(
   }
 }
 
-function linked(file: StoredFile): LinkedFile {
+function linked<File extends StoredFile>(file: File): File & LinkedFile {
   return { ...file, secret: file.key === undefined ? null : randomBytes(24).toString('base64url') }
 }
 
@@ -76,7 +76,8 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
     if (!isDeepStrictEqual(await removals(context.db, claim), removedBefore)) return undefined
     if (!withoutErrorFile || (await isOutage(error, context))) throw error
     context.log.error({ err: error }, 'files of an import not stored')
-    const without = (had: boolean) => linked({ key: undefined, endsBeforeRow: had ? allRows : undefined })
+    const without = (had: boolean) =>
+      linked({ key: undefined, endsBeforeRow: had ? allRows : undefined, isUtf8: false })
     const files = { errors: without(progress.rowsFailed > 0), changes: without(claim.keepsChanges) }
     return { ...run, ...files, end, isRefused: true, removedBefore }
   }
@@ -127,13 +128,14 @@ async function writeEnd(tx: Database, ending: Ending) {
       error_file_ends_before_row: errors.endsBeforeRow ?? null,
       error_file_key: errors.key ?? null,
       error_file_secret: errors.secret,
+      error_file_is_utf8: errors.isUtf8,
       changes_bytes: 0,
       changes_file_ends_before_row: changes.endsBeforeRow ?? null,
       changes_file_key: changes.key ?? null,
       changes_file_secret: changes.secret,
       file_links_expire_at: !hasLink ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
     })
-    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed'])
+    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
     .executeTakeFirst()
 }
 
@@ -160,6 +162,8 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
     errorFileEndsBeforeRow: errors.endsBeforeRow,
+    errorCounts: counts.error_counts,
+    pageUrl: context.dashboardUrl && `${context.dashboardUrl}/apps/${appId}/imports/${importId}`,
     warnings: progress.warnings,
   })
   return await enqueueMails(tx, appId, `import:${importId}`, content)

@@ -9,9 +9,9 @@ import {
   type RawBuilder,
   sql,
 } from '@sluice/database'
-import { type ImportSummary, selectSummaries, toSummary } from './view.ts'
+import { type ImportSummary, millisecondsTaken, secondsTaken, selectSummaries, toSummary } from './view.ts'
 
-/** Which imports of all apps to list. Each filter that is set narrows the list, and has an index. */
+/** Which imports to list. Each filter that is set narrows the list, and has an index. */
 export interface ImportFilter {
   appId?: number | undefined
   state?: ImportState | undefined
@@ -23,11 +23,19 @@ export interface ImportFilter {
   until?: Date | undefined
 }
 
-/** An import of any app, in a list. */
+/** An import in a list. */
 export interface FoundImport {
   appId: number
   appName: string
   view: ImportSummary
+  /** The address of the person who uploaded the file; null if a program sent it. */
+  requestedBy: string | null
+  /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
+  place: number | null
+  /** Share of the file that is read, 0 to 1, while the import runs; null if the size is unknown, as of gzip. */
+  share: number | null
+  /** As in `ImportDetails`. */
+  tookMs: number | null
 }
 
 /** A page of imports, newest request first. */
@@ -42,14 +50,15 @@ export const shortestText = 3
 
 /** The place of an import in the list: when it was requested, and its order among requests of the same time. */
 interface Place {
+  app_id: number
   import_id: string
   requested_at_us: string
   sequence_number: number
 }
 
 /**
- * Lists a page of imports of all apps (second-day.md §6, All imports): at most `limit`, after the position `after` of
- * an earlier page. The work depends on the page, not on the number of imports.
+ * Lists a page of imports, of one app or of all apps (second-day.md §6, All imports): at most `limit`, after the
+ * position `after` of an earlier page. The work depends on the page, not on the number of imports.
  *
  * Accepts the URL that links to error files begin with. An invalid position, or a text that is too short, finds
  * nothing.
@@ -92,7 +101,7 @@ async function findPlaces(
     ...(position === undefined ? [] : [followsPosition(sql`i.requested_at`, sql`i.sequence_number`, position)]),
   ]
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`
-  const columns = sql`import_id, ${microsecondsOf(sql`requested_at`)} as requested_at_us, sequence_number`
+  const columns = sql`app_id, import_id, ${microsecondsOf(sql`requested_at`)} as requested_at_us, sequence_number`
   const order = sql`order by i.requested_at desc, i.sequence_number desc`
   if (filter.text !== undefined) {
     const { rows } = await sql<Place>`
@@ -127,19 +136,41 @@ function textCondition(text: string): RawBuilder<unknown> {
   return sql`(${name} or i.import_id between ${first}::uuid and ${last}::uuid)`
 }
 
-async function readImports(db: Database, apiUrl: string | undefined, places: readonly Place[]): Promise<FoundImport[]> {
-  const ids = places.map((place) => place.import_id)
+async function readImports(db: Database, apiUrl: string | undefined, found: readonly Place[]): Promise<FoundImport[]> {
+  const ids = found.map((place) => place.import_id)
+  const apps = [...new Set(found.map((place) => place.app_id))]
   const rows = await selectSummaries(db)
     .innerJoin('apps', 'apps.app_id', 'imports.app_id')
-    .select(['imports.app_id', 'apps.name', 'imports.file_name'])
-    .where(sql<boolean>`import_id = any(${ids}::uuid[])`)
+    .select(['imports.app_id', 'apps.name', 'imports.requested_by'])
+    .select(secondsTaken.as('seconds'))
+    .select(shareRead.as('share'))
+    .where(sql<boolean>`imports.app_id = any(${apps}::integer[]) and import_id = any(${ids}::uuid[])`)
     .execute()
-  const found = new Map(rows.map((row) => [row.import_id, row]))
+  const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, apps) : new Map()
+  const byId = new Map(rows.map((row) => [row.import_id, row]))
   return ids.flatMap((id) => {
-    const row = found.get(id)
+    const row = byId.get(id)
     if (row === undefined) return []
-    return [{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl) }]
+    return [
+      {
+        ...{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl), requestedBy: row.requested_by },
+        ...{ place: places.get(id) ?? null, share: row.share, tookMs: millisecondsTaken(row) },
+      },
+    ]
   })
+}
+
+/** The share of the file that a running import has read. The size of a compressed file says nothing about it. */
+const shareRead = sql<number | null>`
+  case when state = 'processing' and content_type = 'text/csv'
+    then least(1, position / nullif(coalesce(stored_size, byte_size), 0)::float8) end`
+
+/** Returns the places of the unfinished imports of apps by ID, as `import_places` of the schema defines them. */
+async function placesInOrder(db: Database, apps: readonly number[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ import_id: string; place: number }>`
+    select import_id, place from import_places where app_id = any(${apps}::integer[])
+  `.execute(db)
+  return new Map(rows.map((row) => [row.import_id, row.place]))
 }
 
 /** Values of filters as text, from a form, an address or the command line. */

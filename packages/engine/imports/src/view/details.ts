@@ -1,7 +1,7 @@
 import { type ImportView, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { UnfinishedState } from '../states.ts'
-import { type ImportSummary, selectImports, selectSummaries, toSummary, toView, type ViewRow } from './view.ts'
+import { millisecondsTaken, secondsTaken, selectImports, toView, type ViewRow } from './view.ts'
 
 /** Why an unfinished import does not run. */
 export type Wait =
@@ -35,6 +35,8 @@ export interface ImportDetails {
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
   tookMs: number | null
   wait: Wait | null
+  /** The address of the person who uploaded the file; null if a program sent it. */
+  requestedBy: string | null
 }
 
 /** Looks up an import of an app for its page. Returns undefined if the app has no import with this ID. */
@@ -47,9 +49,9 @@ export async function showDetails(
   if (!isUuid(importId)) return undefined
   const row = await selectImports(db)
     .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
-    .select(['upload_expires_at', 'queued_at'])
+    .select(['upload_expires_at', 'queued_at', 'requested_by'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
-    .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
+    .select(secondsTaken.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
@@ -65,7 +67,8 @@ export async function showDetails(
     errorCounts: row.error_counts,
     fileStored: row.queued_at !== null && row.files_removed_at === null,
     reportDue: row.report_due,
-    tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),
+    tookMs: millisecondsTaken(row),
+    requestedBy: row.requested_by,
     wait: await waitOf(db, appId, row),
   }
 }
@@ -88,50 +91,4 @@ async function waitOf(db: Database, appId: number, row: WaitRow): Promise<Wait |
   const [first] = rows
   if (first === undefined) return { for: 'worker' }
   return { for: 'order', importId: first.import_id, state: first.state, preceding: first.preceding }
-}
-
-/** An import in a list. */
-export interface ListedImport {
-  view: ImportSummary
-  /** Number in the app's import order. The next page begins below the last listed number. */
-  sequenceNumber: number
-  /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
-  place: number | null
-  /** As in {@link ImportDetails}. */
-  tookMs: number | null
-}
-
-/**
- * Lists a page of an app's imports, newest request first: at most `limit` imports, with sequence numbers below `before`
- * if it is given. The work does not grow with the number of ended imports.
- */
-export async function listImportsBefore(
-  db: Database,
-  apiUrl: string,
-  appId: number,
-  { before, limit }: { before?: number; limit: number },
-): Promise<ListedImport[]> {
-  const rows = await selectSummaries(db)
-    .select('sequence_number')
-    .select(sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`.as('seconds'))
-    .where('app_id', '=', appId)
-    .$if(before !== undefined, (query) => query.where('sequence_number', '<', before ?? 0))
-    .orderBy('sequence_number', 'desc')
-    .limit(limit)
-    .execute()
-  const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, appId) : new Map()
-  return rows.map((row) => ({
-    view: toSummary(row, apiUrl),
-    sequenceNumber: row.sequence_number,
-    place: places.get(row.import_id) ?? null,
-    tookMs: row.seconds === null ? null : Math.max(0, row.seconds * 1000),
-  }))
-}
-
-/** Returns the places of an app's unfinished imports by ID, as `import_places` of the schema defines them. */
-async function placesInOrder(db: Database, appId: number): Promise<Map<string, number>> {
-  const { rows } = await sql<{ import_id: string; place: number }>`
-    select import_id, place from import_places where app_id = ${appId}
-  `.execute(db)
-  return new Map(rows.map((row) => [row.import_id, row.place]))
 }

@@ -135,6 +135,14 @@ export function selectSummaries(db: Database) {
     ])
 }
 
+/** The time from the first claim of an import to its end or to now, s; null before the first claim. */
+export const secondsTaken = sql<number | null>`extract(epoch from coalesce(finished_at, now()) - started_at)::float8`
+
+/** Returns {@link secondsTaken} in ms. A clock that was set back makes no negative time. */
+export function millisecondsTaken({ seconds }: { seconds: number | null }): number | null {
+  return seconds === null ? null : Math.max(0, seconds * 1000)
+}
+
 export type ViewRow = Awaited<ReturnType<ReturnType<typeof selectImports>['execute']>>[number]
 type SummaryRow = Awaited<ReturnType<ReturnType<typeof selectSummaries>['execute']>>[number]
 

@@ -65,8 +65,10 @@ function pagesOf(appId: number, importId: string, { cookie }: Session): FuzzRequ
     ...'/profiles?user=u1 /deletions /credentials /credentials/api-token /settings /webhooks /data-import'.split(' '),
     ...'/audit-log /operation /imports?before=5 /audit-log/file /webhooks?page=2 /profiles/user?user=u1'.split(' '),
     '/settings/members/remove?member=a',
+    '/audit-log?who=a&what=sign_in&since=2026-03-01&until=2026-03-02',
   ]
-  const targets = '/ /queues /imports /audit-log /sign-in /readyz /unsubscribe/1/x /invitations/1/x'.split(' ')
+  const targets =
+    '/ /queues /imports /audit-log /sign-in /readyz /unsubscribe/1/x /invitations/1/x /help /queues/pause'.split(' ')
   return [...targets, ...ofApp.map((path) => `/apps/${appId}${path}`)].map((target) => ({
     method: 'GET',
     target,
@@ -93,6 +95,9 @@ function formsOf(appId: number, importId: string, { cookie, formToken }: Session
     form('/webhooks', { url: 'https://example.com/hook', event: 'import.completed' }),
     form('/webhooks/remove', { webhook: '1' }),
     form('/webhooks/send-again', { delivery: '1' }),
+    form('/profiles/exports', { key: 'age' }),
+    form('/profiles/deletion/check', { users: 'u1\nnobody' }),
+    form('/profiles/deletion', { users: 'u1\nnobody' }),
     form('/credentials/access-keys', { key: 'AKIA' }),
     form('/credentials/access-keys/delete', { key: 'AKIA' }),
     form(`/imports/${importId}/cancel`),

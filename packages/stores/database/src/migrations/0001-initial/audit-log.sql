@@ -14,3 +14,5 @@ create table audit_log (
   primary key (app_id, at, entry_id)
 );
 create index audit_log_by_time on audit_log (at desc, entry_id desc);
+create index audit_log_by_person on audit_log (who, at desc, entry_id desc);
+create index audit_log_by_action on audit_log (what, at desc, entry_id desc);

@@ -8,6 +8,7 @@ create table operators (
 create table sign_in_links (
   secret_hash bytea primary key,
   email text not null,
+  return_path text not null default '/',
   expires_at timestamptz not null,
   used_at timestamptz
 );

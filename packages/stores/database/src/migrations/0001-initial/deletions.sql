@@ -3,7 +3,7 @@
 create table deletion_requests (
   app_id integer not null references apps,
   request_id uuid not null default gen_random_uuid(),
-  token_last_four text not null,
+  token_last_four text,
   state text not null default 'accepted' check (state in ('accepted', 'started', 'completed')),
   accepted_at timestamptz not null,
   starts_at timestamptz not null,

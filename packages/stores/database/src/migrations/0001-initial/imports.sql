@@ -14,6 +14,7 @@ create table imports (
   dry_run boolean not null default false,
   retry_of uuid,
   undo_of uuid,
+  requested_by text,
   data_order bigint not null default nextval('data_order'),
 
   -- The file.
@@ -73,6 +74,7 @@ create table imports (
   changes_file_key text,
   changes_file_secret text,
   file_links_expire_at timestamptz,
+  error_file_is_utf8 boolean not null default false,
   report_due boolean not null default false,
 
   requested_at timestamptz not null default now(),

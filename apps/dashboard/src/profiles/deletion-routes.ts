@@ -1,0 +1,59 @@
+import { limits } from '@sluice/contract'
+import { currentTime } from '@sluice/database'
+import { deletionDates, requestDeletion } from '@sluice/deletions'
+import { countRegistered, userIdProblem } from '@sluice/profiles'
+import type { FastifyRequest } from 'fastify'
+import { formOf } from '../access/forms.ts'
+import { visitedApp } from '../access/guard.ts'
+import type { PageRoutes } from '../context.ts'
+import { counted } from '../layout/format.ts'
+import { sendPage } from '../layout/page.ts'
+import { confirmDeletion } from './deletion-parts.ts'
+import { sendProfiles } from './profiles-page.ts'
+
+/** Room for the greatest number of user IDs of a hundred bytes each. */
+const bodyLimit = 2 ** 20
+
+const usersField = (request: FastifyRequest) => formOf(request).get('users') ?? ''
+
+/** Returns the different user IDs of a text with one ID per line, or what is wrong with it. */
+function parseUserIds(text: string): string[] | { problem: string } {
+  const userIds = [...new Set(text.split(/\r\n|\r|\n/).filter((line) => line !== ''))]
+  if (userIds.length === 0) return { problem: 'There is no user ID.' }
+  if (userIds.length > limits.userIdsPerRequest) {
+    return { problem: `There are ${counted(userIds.length, 'user ID')}, more than ${limits.userIdsPerRequest}.` }
+  }
+  const invalid = userIds.find((userId) => userIdProblem(userId) !== undefined)
+  if (invalid !== undefined) return { problem: `The user ID ${invalid.slice(0, 60)}… ${userIdProblem(invalid)}.` }
+  return userIds
+}
+
+/** Adds the question before users are deleted, and the deletion request (service.md, Deletion request). */
+export const profileDeletionRoutes: PageRoutes = (dashboard, context) => {
+  const { db, settings } = context
+  const check = { bodyLimit, config: { audit: { unrecordedBecause: 'it only asks' } } } as const
+  const request = { bodyLimit, config: { audit: { what: 'deletion.request' } } } as const
+
+  dashboard.post('/apps/:appId/profiles/deletion/check', check, async (request, reply) => {
+    const users = usersField(request)
+    const userIds = parseUserIds(users)
+    if (!Array.isArray(userIds)) return await sendProfiles(context, request, reply.code(400), { ...userIds, users })
+    const planned = {
+      ...deletionDates(await currentTime(db), settings.SERVICE_TIMEZONE),
+      userIds,
+      registered: await countRegistered(db, visitedApp(request).appId, userIds),
+    }
+    const title = `Delete ${counted(userIds.length, 'user')}?`
+    return sendPage(reply, { title, area: 'profiles', content: confirmDeletion(request, planned) })
+  })
+
+  dashboard.post('/apps/:appId/profiles/deletion', request, async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const users = usersField(request)
+    const userIds = parseUserIds(users)
+    if (!Array.isArray(userIds)) return await sendProfiles(context, request, reply.code(400), { ...userIds, users })
+    request.auditTarget = counted(userIds.length, 'user')
+    await requestDeletion({ db, settings }, { appId, userIds, tokenLastFour: null }, await currentTime(db))
+    return reply.redirect(`/apps/${appId}/deletions`, 303)
+  })
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { gunzipSync } from 'node:zlib'
+import { auditLogPage } from '@sluice/audit-log'
+import { readSettings } from '@sluice/config'
+import { sql } from '@sluice/database'
+import { listDeletions } from '@sluice/deletions'
+import { claimExport, type ExportContext, exportSettings, runExport } from '@sluice/exports'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openSampleApp } from './sample-app.ts'
+import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn, type Visitor } from './visitor.ts'
+
+let dashboard: TestDashboard
+let context: ExportContext
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+  const { db, storage } = dashboard
+  context = { db, storage, settings: readSettings({}, exportSettings), log: pino({ level: 'silent' }) }
+})
+afterAll(async () => await dashboard.close())
+
+async function openShop(email: string): Promise<{ appId: number; page: string; member: Visitor }> {
+  const { appId } = await openSampleApp(dashboard, 'Shop', email)
+  return { appId, page: `/apps/${appId}/profiles`, member: await signIn(dashboard, email) }
+}
+
+async function runNextExport(): Promise<void> {
+  const claim = await claimExport(context)
+  assert(claim)
+  expect(await runExport(context, claim, new AbortController().signal)).toBe('completed')
+}
+
+// second-day.md §3, Exports.
+describe('exports', () => {
+  test('a member requests an export of ticked keys, sees its state and downloads the file', async () => {
+    const { page, member } = await openShop('exporter@example.com')
+    const asked = await member.post(`${page}/exports`, { key: 'plan' }, page)
+    expect([asked.status, asked.headers.get('location')]).toEqual([303, `${page}#exports`])
+    const queued = (await member.get(page)).text
+    expect(queued).toContain('<span class="mark">Queued</span>')
+    expect(queued).not.toContain('>Download<')
+    await runNextExport()
+    const { text } = await member.get(page)
+    expect(text).toContain('<td class="number">500</td>')
+    expect(text).toContain('data-refresh="0"')
+    const address = /href="([^"]+\/file)">Download/.exec(text)?.[1] ?? ''
+    const { status, headers } = await member.get(address)
+    expect(status).toBe(302)
+    const file = await (await fetch(headers.get('location') ?? '')).arrayBuffer()
+    expect(gunzipSync(file).toString().slice(0, 40)).toBe('user_id,plan\nuser-1,basic\nuser-10,basic\n')
+    const stranger = await openShop('stranger@example.com')
+    expect((await stranger.member.get(address)).status).toBe(404)
+    expect((await stranger.member.get(address.replace(page, stranger.page))).status).toBe(404)
+  })
+
+  test('an export of a key that is not registered is refused, and the page says so', async () => {
+    const { appId, page, member } = await openShop('refused@example.com')
+    const refused = await member.post(`${page}/exports`, { key: 'nothing' }, page)
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('A ticked key is not registered.')
+    expect(await dashboard.db.selectFrom('exports').selectAll().where('app_id', '=', appId).execute()).toEqual([])
+  })
+})
+
+// service.md, Deletion request.
+describe('deletion requests', () => {
+  test('before the click, a member sees how many users go, what goes with them, when, and that nothing stops it', async () => {
+    const { appId, page, member } = await openShop('deleter@example.com')
+    const before = await listDeletions(dashboard.db, appId, 100)
+    const users = 'user-1\r\nuser-2\r\nuser-1\r\n\r\nnobody\r\n'
+    const { text, status } = await member.post(`${page}/deletion/check`, { users }, page)
+    expect(status).toBe(200)
+    for (const words of ['cannot be cancelled', '3 users, of which 2 are registered', 'all their profile values']) {
+      expect(text).toContain(words)
+    }
+    expect(text).toMatch(/Starts<\/dt><dd><time .*Completes<\/dt><dd><time /s)
+    expect(await listDeletions(dashboard.db, appId, 100)).toEqual(before)
+    const fields = { users: /name="users" value="([^"]+)"/.exec(text)?.[1] ?? '' }
+    const sent = await member.post(`${page}/deletion`, fields, page)
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/apps/${appId}/deletions`])
+    const [newest, ...others] = await listDeletions(dashboard.db, appId, 100)
+    expect(others).toEqual(before)
+    expect(newest).toMatchObject({ state: 'accepted', users_requested: 3, token_last_four: null })
+    expect((await member.get(`/apps/${appId}/deletions`)).text).toContain('<td>dashboard</td>')
+    const { entries } = await auditLogPage(dashboard.db, { appId, what: 'deletion.request' }, 10)
+    expect(entries).toMatchObject([{ target: '3 users', who: 'deleter@example.com', outcome: 'done' }])
+    expect(JSON.stringify(entries)).not.toContain('user-1')
+  })
+
+  test.each([
+    ['no ID', '\r\n', 'There is no user ID.'],
+    ['an ID that is too long', `a\r\n${'x'.repeat(256)}`, 'should be at most 255 characters'],
+    ['too many IDs', Array.from({ length: 10_001 }, (_, n) => n).join('\n'), 'There are 10,001 user IDs'],
+  ])('%s is refused before and at the click', async (_, users, problem) => {
+    const email = `no-${problem.length}@example.com`
+    const { appId } = await openApp(dashboard, 'Shop', email)
+    const member = await signIn(dashboard, email)
+    const page = `/apps/${appId}/profiles`
+    for (const path of [`${page}/deletion/check`, `${page}/deletion`]) {
+      const refused = await member.post(path, { users }, page)
+      expect(refused.status).toBe(400)
+      expect(refused.text).toContain(problem)
+    }
+    expect(await listDeletions(dashboard.db, appId, 1)).toEqual([])
+  })
+
+  test('a user page leads to the question, unless the deletion is requested or the ID has a line break', async () => {
+    const { appId, page, member } = await openShop('one@example.com')
+    const button = 'Delete this user…'
+    expect((await member.get(`${page}/user?user=user-7`)).text).toContain(button)
+    await sql`insert into users (app_id, user_id) values (${appId}, ${'user-1\nuser-2'})`.execute(dashboard.db)
+    expect((await member.get(`${page}/user?user=user-1%0Auser-2`)).text).not.toContain(button)
+    expect((await member.post(`${page}/deletion`, { users: 'user-7' }, page)).status).toBe(303)
+    expect((await member.get(`${page}/user?user=user-7`)).text).not.toContain(button)
+  })
+})
+
+test('a datetime at midnight is shown as its date, which no time zone moves to another day', async () => {
+  const { appId, page, member } = await openShop('dates@example.com')
+  const attributes = JSON.stringify({ last_seen: '2026-03-07 00:00:00.000' })
+  await sql`update profiles set attributes = ${attributes}::jsonb where app_id = ${appId} and user_id = 'user-1'`.execute(
+    dashboard.db,
+  )
+  expect((await member.get(`${page}/user?user=user-1`)).text).toContain('<td class="as-is">2026-03-07</td>')
+  const other = (await member.get(`${page}/user?user=user-2`)).text
+  expect(other).toContain('<span class="hint">2026-01-01 00:02:00 UTC</span>')
+})
