@@ -1,5 +1,6 @@
 import { type Html, html } from '@sluice/html'
 import { isCancellable } from '@sluice/imports'
+import { afterDryRunPart } from './dry-run-pages.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import { isRetryable } from './retry-pages.ts'
@@ -26,6 +27,6 @@ export function partsOf(appId: number, snapshot: Snapshot): Parts {
       isRetryable(snapshot.details) &&
       html`<p class="actions"><a class="button" href="/apps/${appId}/imports/${view.import_id}/retry">Retry the import…</a></p>`
     }`,
-    report: reportPart(appId, snapshot),
+    report: html`${reportPart(appId, snapshot)}${afterDryRunPart(appId, snapshot.details)}`,
   }
 }
