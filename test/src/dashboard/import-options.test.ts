@@ -80,7 +80,7 @@ describe('the file of a dry run', () => {
     expect((await visitor.get(location)).text).toContain(`href="${location}/import"`)
     const question = (await visitor.get(`${location}/import`)).text
     expect(question).toContain('1 key will be registered')
-    expect(question).toContain('zip: int')
+    expect(question).toContain('zip: int, which may be wrong')
     const answer = await visitor.post(`${location}/import`)
     expect(answer.status).toBe(303)
     const dryRunId = location.split('/').at(-1)

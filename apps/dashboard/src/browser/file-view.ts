@@ -80,7 +80,8 @@ export class FileView {
       warnings.map((warning) => `${name}: ${warningText(warning)}`),
     )
     const asked = warnings.join('\n')
-    if (asked !== this.#accepted && !(await confirmTypes(warnings))) return false
+    if (asked === '' || asked === this.#accepted) return true
+    if (!(await confirmTypes(warnings))) return false
     this.#accepted = asked
     return true
   }
@@ -113,7 +114,7 @@ export class FileView {
     if (source === undefined) return undefined
     const checks = [...this.#checks.values()]
     return {
-      rows: `${start.isWhole ? '' : 'more than '}${countedRows(source.rowCount)}`,
+      rows: `${start.isWhole ? '' : 'More than '}${countedRows(source.rowCount)}`,
       columns: checks.length,
       newKeys: checks.filter(registersKey).length,
       warnings: checks.reduce((sum, check) => sum + problemsOf(check, source.rows.length).length, 0),
