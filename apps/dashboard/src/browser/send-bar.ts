@@ -85,4 +85,4 @@ export async function confirmTypes(warnings: readonly string[]): Promise<boolean
 }
 
 /** Maximum number of warnings that the question lists. */
-const shownWarnings = 10
+const shownWarnings = 5
