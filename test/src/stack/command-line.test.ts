@@ -208,6 +208,21 @@ test.for([
   expect(stderr).not.toBe('')
 })
 
+test.for([
+  [['improts'], "sluice: unknown command 'improts'. Did you mean imports?\nsluice --help lists all commands\n"],
+  [
+    ['keys', 'ad', 'zip=int', '--app', '1'],
+    "sluice: unknown command 'ad'. Did you mean add?\nsluice keys --help lists its commands\n",
+  ],
+  [
+    ['import', 'x.csv', '--wiat'],
+    "sluice: unknown option '--wiat'. Did you mean --wait?\nsluice imports create --help lists its options\n",
+  ],
+  [['deletions'], 'sluice: --app is missing\nsluice deletions list --help lists its options\n'],
+] as const)('%s is answered by what was meant, and by what to do next', async ([args, words]) => {
+  expect(await stack.sluice(...args)).toEqual({ code: 2, json: undefined, stderr: words })
+})
+
 function refusal(stderr: string): CommandResult {
   return { code: 1, json: undefined, stderr }
 }
