@@ -69,7 +69,7 @@ export function table(rows: Rows, empty: string, limit = Number.POSITIVE_INFINIT
   if (first === undefined) return empty
   const all = Object.keys(first).map((name, index) => columnOf(rows, name, index === 0))
   const fitting = all.filter((_, index) => sum(all.slice(0, index + 1).map((each) => each.leastWidth)) <= limit)
-  if (fitting.length * 2 < all.length) return rows.map(fields).join('\n\n')
+  if (fitting.length < Math.min(3, all.length - 1)) return rows.map(fields).join('\n\n')
   const text = linesOf(fit(fitting, limit))
   const left = all.slice(fitting.length).map(({ name }) => name)
   return left.length === 0 ? text : `${text}\n\n--wide also shows ${left.join(', ')}`

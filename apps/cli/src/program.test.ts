@@ -40,6 +40,7 @@ test('a noun alone lists; help, and a verb with a mistake, are not taken for a l
   expect(await full('help keys add')).toBe('keys add --help')
   expect(await full('help import')).toBe('imports create --help')
   expect(await full('help')).toBe('--help')
+  expect(await full('help kyes')).toBe('kyes')
 })
 
 test('a command is loaded wherever its word stands among options', async () => {

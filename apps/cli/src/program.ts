@@ -29,13 +29,12 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   pause: {
     group: 'Operators',
-    description:
-      'pause the imports of all apps; running imports are released after their current batch; requests and uploads are accepted',
+    description: 'pause the imports of all apps; requests and uploads are accepted',
     load: async () => (await import('./commands/pause.ts')).addPauseCommand,
   },
   resume: {
     group: 'Operators',
-    description: 'resume the imports of all apps; workers continue within a second',
+    description: 'resume the imports of all apps',
     load: async () => (await import('./commands/pause.ts')).addPauseCommand,
   },
   tokens: {
@@ -60,7 +59,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   audit: {
     group: 'Operators',
-    description: 'who did what, newest first; with --json one JSON document a line',
+    description: 'who did what, newest first',
     load: async () => (await import('./commands/audit.ts')).addAuditCommand,
   },
   dashboard: {
@@ -108,9 +107,14 @@ const aliases: Readonly<Record<string, readonly [noun: string, verb?: string]>> 
   webhook: ['webhooks'],
 }
 
-const aliasText = `Also: ${Object.entries(aliases)
-  .map(([word, form]) => `${word} = ${form.join(' ')}`)
+const nounOf = (word: string) => aliases[word]?.[0] ?? word
+
+const aliasText = `Other forms: ${Object.entries(aliases)
+  .map(([word, form]) => `${word} (${form.join(' ')})`)
   .join(', ')}. A plural alone lists.`
+
+/** Minimum number of characters in which the help wraps a description: room for it in a terminal of 40 columns. */
+const minWidthToWrap = 16
 
 /** What `sluice` prints without arguments. */
 export const firstSteps = `sluice imports files of customers into user profiles.
@@ -160,11 +164,12 @@ export async function openProgram(args: readonly string[]): Promise<Command> {
     .description('Bulk import of user profile attributes: commands for operators and API clients')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .version(await readVersion(), '--version', 'print the version')
+    .configureHelp({ minWidthToWrap })
     .addHelpText('after', ({ command }) => `\n${command.createHelp().boxWrap(aliasText, process.stdout.columns ?? 80)}`)
     .exitOverride()
   for (const [word, { group, description, load }] of Object.entries(commands)) {
     const command = program.commandsGroup(`${group}:`).command(word).description(description)
-    if (args.some((arg) => (aliases[arg]?.[0] ?? arg) === word)) (await load())(command)
+    if (args.some((arg) => nounOf(arg) === word)) (await load())(command)
   }
   return program
 }
@@ -177,7 +182,11 @@ export function fullForm(program: Command, args: readonly string[]): string[] {
   const at = args.findIndex((arg) => !arg.startsWith('-'))
   const [typed, next] = args.slice(at)
   if (at === -1 || typed === undefined) return [...args]
-  if (typed === 'help') return fullForm(program, [...args.toSpliced(at, 1), '--help'])
+  if (typed === 'help') {
+    // An unknown command is reported with the nearest name. Its help would be that of the program.
+    const isKnown = next === undefined || program.commands.some((command) => command.name() === nounOf(next))
+    return fullForm(program, [...args.toSpliced(at, 1), ...(isKnown ? ['--help'] : [])])
+  }
   const [noun, verb] = aliases[typed] ?? [typed, 'list']
   const verbs = program.commands.find((command) => command.name() === noun)?.commands.map((each) => each.name()) ?? []
   const isVerbGiven = next !== undefined && [...verbs, 'help'].includes(next)

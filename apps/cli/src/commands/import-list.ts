@@ -31,12 +31,12 @@ export function addImportListCommand(group: Command): void {
     .action(async (options: ListOptions) => {
       const isOperator = options.app !== undefined || options.all === true
       const imports = await (isOperator ? listAsOperator(options) : listAsClient(options))
-      const shown = imports.map(({ appId, view }) => (options.all ? { app_id: appId, ...view } : view))
+      const shown = imports.map(({ appId, view }) => (appId === undefined ? view : { app_id: appId, ...view }))
       printList(list, shown, imports.map(summaryRow), 'No imports.')
     })
 }
 
-/** An import in the list. In a client's list, `appId` is absent, because the token stands for one app. */
+/** An import in the list. `appId` is absent in the list of one app. */
 interface Listed {
   appId?: number | undefined
   view: ImportView
@@ -52,7 +52,7 @@ async function listAsOperator({ app, all, since, until, state, source, text }: L
     const { imports } = await findImports(db, links, { ...filter, appId: app, since, until }, { limit: listLimit })
     const appOf = new Map(imports.map(({ appId, view }) => [view.import_id, appId]))
     const views = await showImports(db, links, [...appOf.keys()])
-    return views.map((view) => ({ appId: appOf.get(view.import_id), view }))
+    return views.map((view) => ({ ...(all && { appId: appOf.get(view.import_id) }), view }))
   })
 }
 

@@ -32,7 +32,7 @@ function addCreateCommand(group: Command): void {
     .option('--wait', 'wait until the import has ended, and show it')
     .option('--fail-on-errors', 'with --wait: exit code 1 if any row has an error')
     .option('--dry-run', 'check the whole file and report errors, but apply nothing')
-    .option('--type <key=type>', 'declare the type of a column, for example zip=string; may be repeated', addType, {})
+    .option('--type <key=type>', 'declare the type of a column, for example zip=string; may be repeated', addType)
     .addOption(
       newKeysOption('what to do with columns that are neither registered nor declared; default: as set for the app'),
     )
@@ -106,14 +106,14 @@ interface ImportOptions extends ClientOptions {
   wait?: true
   failOnErrors?: true
   dryRun?: true
-  type: Readonly<Record<string, string>>
+  type?: Readonly<Record<string, string>>
   newKeys?: NewKeys
   clearMarker?: string
   app?: number
 }
 
 /** Adds a declared type to the types of the preceding options. A key that is declared twice must have the same type. */
-function addType(pair: string, preceding: Readonly<Record<string, string>>): Record<string, string> {
+function addType(pair: string, preceding: Readonly<Record<string, string>> = {}): Record<string, string> {
   const { key, type } = keyAndType(pair)
   if (Object.hasOwn(preceding, key) && preceding[key] !== type) throw new Failure(`${key} has two types`, 2)
   return Object.fromEntries([...Object.entries(preceding), [key, type]])
@@ -123,7 +123,7 @@ function uploadOptions({ dryRun, type, newKeys, clearMarker }: ImportOptions): U
   return {
     dryRun,
     // The API checks the types. Its error message lists the known types.
-    ...(Object.keys(type).length > 0 && { profileTypes: type as Record<string, ValueType> }),
+    profileTypes: type as Record<string, ValueType> | undefined,
     newKeys,
     clearMarker,
   }
