@@ -17,7 +17,8 @@ export async function countRows(file: string, signal: AbortSignal): Promise<numb
 
 /** Number of rows of an error file that are read at least: enough for the commonest messages. */
 export const errorRowsLimit = 100_000
-const downloadTimeoutMs = 30_000
+/** A person waits for it: the counts are worth no more. */
+const downloadTimeoutMs = 10_000
 
 /** Separates the messages of a row. A comma within the name of a column follows no message. */
 const separator = new RegExp(`(?<=${Object.values({ ...rowMessages, ...valueMessages }).join('|')}), `)

@@ -158,6 +158,16 @@ test('import cancel cancels an import that has not ended, and fails for an impor
   expect(await stack.sluice('import', 'cancel', imported.completed.import_id)).toEqual(refusal(words))
 })
 
+test('a client without the database shows and cancels imports of its app, and of no other', async () => {
+  const { token } = await openApp(stack)
+  const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id,age\nu1,1\n')))
+  const run = (verb: string, ...options: string[]) =>
+    stack.sluice('imports', verb, importId, '--api', stack.api, '--token', ...options)
+  expect(await run('show', token)).toMatchObject({ code: 0, json: { import_id: importId, state: 'awaiting_upload' } })
+  expect(await run('cancel', imported.token)).toEqual(refusal('sluice: Not found. (404)\n'))
+  expect(await run('cancel', token)).toMatchObject({ code: 0, json: { import_id: importId, state: 'cancelled' } })
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(
