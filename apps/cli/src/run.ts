@@ -19,7 +19,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const message = error instanceof Error ? describe(error) : String(error)
-    process.stderr.write(`${printableLines(`sluice: ${message}`)}\n`)
+    // A progress line may have been interrupted: the error replaces it.
+    const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
+    process.stderr.write(`${lineStart}${printableLines(`sluice: ${message}`)}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }

@@ -86,3 +86,11 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
   expect((await list(80, '--wide'))[0]).toMatch(/^IMPORT .* FINISHED +ERROR$/)
   expect((await list(40))[0]).toMatch(new RegExp(`^IMPORT +${importId}$`))
 })
+
+onLinux('an error is a line of its own, whatever a progress line has left', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  const terminal = openTerminal(['keys', '--app', '999999'], { SLUICE_HOME: stack.home })
+  expect(await terminal.code).toBe(1)
+  expect(terminal.shown()).toContain('\r\x1b[Ksluice: there is no app 999999\r\n')
+})
