@@ -131,7 +131,7 @@ function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied }: Foun
   if (isApplied) throw new RetryRefused('its file has been imported already')
 }
 
-async function queueAgain(tx: Database, { appId, importId, requestedBy = null }: Source, etag: string): Promise<string> {
+async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source, etag: string): Promise<string> {
   const { import_id: retryId } = await tx
     .insertInto('imports')
     .columns(['app_id', 'state', 'retry_of', 'etag', 'requested_by', 'queued_at', 'dry_run', 'profile_types', ...copiedColumns])
@@ -143,7 +143,7 @@ async function queueAgain(tx: Database, { appId, importId, requestedBy = null }:
           sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
           'import_id as retry_of',
           sql<string>`${etag}`.as('etag'),
-          sql<string | null>`${requestedBy}::text`.as('requested_by'),
+          sql<string | null>`${requestedBy ?? null}::text`.as('requested_by'),
           sql<Date>`now()`.as('queued_at'),
           // Only a dry run is imported again after it has completed.
           sql<boolean>`dry_run and state <> 'completed'`.as('dry_run'),
