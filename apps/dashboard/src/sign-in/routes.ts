@@ -18,7 +18,7 @@ const proxyWarning =
 /** Adds the pages for signing in by a mailed link, and for signing out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
-  const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true }
+  const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true, inboxUrl: context.inboxUrl }
   const linkMails = openLinkMails(dashboard, context)
 
   const warnOfProxy = once(() => context.log.warn(proxyWarning))
@@ -40,7 +40,7 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     const waitMs = await context.signInLimiter?.refuse(email, request.ip)
     if (waitMs !== undefined) return tooManyPage(reply, waitMs)
     linkMails.send(() => makeMail(context, email))
-    return sentPage(reply, typed)
+    return sentPage(reply, ways, typed)
   })
 
   // Mail scanners follow links, so only the button uses up the link.

@@ -11,13 +11,15 @@ export interface WaysToSignIn {
   /** The name of the OpenID Connect provider, if there is one. */
   provider: string | undefined
   mailsLinks: boolean
+  /** Where the mails of a local stack can be read. */
+  inboxUrl: string | undefined
 }
 
 /** Answers with the sign-in page. `refused` is an e-mail address that is not valid. */
 export function requestPage(reply: FastifyReply, ways: WaysToSignIn, refused?: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
-    content: [ways.provider && providerCard(ways.provider), ways.mailsLinks && linkForm(reply, refused)],
+    content: [ways.provider && providerCard(ways.provider), ways.mailsLinks && [linkForm(reply, refused), inboxLink(ways)]],
   })
 }
 
@@ -41,14 +43,22 @@ function linkForm(reply: FastifyReply, refused: string | undefined): Html {
   </form>`
 }
 
+function inboxLink({ inboxUrl }: WaysToSignIn): Html | undefined {
+  if (inboxUrl === undefined) return undefined
+  return html`<p class="narrow">Mails of this stack stay on this machine: <a href="${inboxUrl}">open the inbox</a>.</p>`
+}
+
 /** Answers a request for a link. The page must be the same for known and unknown addresses. */
-export function sentPage(reply: FastifyReply, email: string): FastifyReply {
+export function sentPage(reply: FastifyReply, ways: WaysToSignIn, email: string): FastifyReply {
   return sendPage(reply, {
     title: 'Check your mail',
-    content: html`<div class="card narrow">
+    content: [
+      html`<div class="card narrow">
       <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link was sent there. It works once, within ${linkMinutes} minutes.</p>
       <p><a href="/sign-in">Use another address</a></p>
     </div>`,
+      inboxLink(ways),
+    ],
   })
 }
 
