@@ -1,27 +1,11 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
 import { openApp, statusOf } from './client.ts'
-
-const cli = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
-
-/** Runs `sluice` on a terminal of its own (`script` of util-linux). Returns what it has shown, and its keyboard. */
-function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const command = [process.execPath, cli, ...args].join(' ')
-  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })
-  let shown = ''
-  child.stdout.on('data', (text) => {
-    shown += text
-  })
-  const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return { shown: () => shown, type: (keys: string) => child.stdin.write(keys), code }
-}
+import { openTerminal } from './terminal.ts'
 
 test.runIf(process.platform === 'linux')(
   'Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone',
@@ -35,7 +19,7 @@ test.runIf(process.platform === 'linux')(
     await writeFile(file, 'user_id,age\na,7\n')
 
     const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
-    const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
+    const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
     await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
     const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
     terminal.type('\x03')
