@@ -66,6 +66,7 @@ describe('HEAD is answered like GET, without the body:', () => {
     '/metrics',
     '/openapi.json',
     '/docs',
+    '/',
     '/error_files/unknown',
     '/v1/profile_keys',
     '/v1/users/nobody',
