@@ -59,7 +59,6 @@ try {
 console.log(`\nEverything is stopped and removed.${signal.aborted ? '' : ' To keep a stack running: npm start'}`)
 stop()
 
-
 async function demonstrate(): Promise<void> {
   heading('A new app, with its API token')
   const created = await sluice('app', 'create', '--name', 'Demo', '--email', 'you@example.com', '--json')

@@ -155,5 +155,8 @@ export const root = endpoint({
     },
   },
   // Relative, because a proxy may serve the API below a path.
-  serve: () => async ({ reply }) => reply.redirect('docs', 302),
+  serve:
+    () =>
+    async ({ reply }) =>
+      reply.redirect('docs', 302),
 })

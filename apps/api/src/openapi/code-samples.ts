@@ -50,7 +50,9 @@ function javaScript({ method, url, needsToken, type, json }: SampleRequest): str
     ...(type === undefined ? [] : [`"Content-Type": ${JSON.stringify(type)}`]),
   ]
   const body =
-    json === undefined ? `await openAsBlob("${fileOf(type)}")` : `JSON.stringify(${indented(JSON.stringify(json, null, 2), 2)})`
+    json === undefined
+      ? `await openAsBlob("${fileOf(type)}")`
+      : `JSON.stringify(${indented(JSON.stringify(json, null, 2), 2)})`
   const options = [
     ...(method === 'GET' ? [] : [`method: "${method}"`]),
     ...(headers.length === 0 ? [] : [`headers: { ${headers.join(', ')} }`]),

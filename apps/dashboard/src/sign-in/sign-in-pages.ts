@@ -19,7 +19,10 @@ export interface WaysToSignIn {
 export function requestPage(reply: FastifyReply, ways: WaysToSignIn, refused?: string): FastifyReply {
   return sendPage(reply, {
     title: 'Sign in',
-    content: [ways.provider && providerCard(ways.provider), ways.mailsLinks && [linkForm(reply, refused), inboxLink(ways)]],
+    content: [
+      ways.provider && providerCard(ways.provider),
+      ways.mailsLinks && [linkForm(reply, refused), inboxLink(ways)],
+    ],
   })
 }
 
