@@ -20,8 +20,8 @@ const email = 'you@example.com'
 const cli = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 
 /**
- * Returns lines for the terminal: where to sign in, read and stop. `ownsDatabase` says that the stack runs the database,
- * so that it may add an operator there.
+ * Returns lines for the terminal: where to sign in and read, and how to stop. `ownsDatabase` says that the stack runs
+ * the database, so that it may add an operator there.
  */
 export async function nextSteps(info: StackInfo, home: string, ownsDatabase: boolean): Promise<string> {
   const lines = {

@@ -11,6 +11,7 @@ import { registerUsers } from '@sluice/profiles'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { hasProgram, runProgram } from '../environment/program.ts'
 import { openTestStorage } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
@@ -195,6 +196,20 @@ describe('the document', () => {
     expect(answer.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+';/,
     )
+  })
+
+  test.each([
+    ['curl', 'sh', ['-c']],
+    ['JavaScript', process.execPath, ['--input-type=module', '-e']],
+    ['Python', 'python3', ['-c']],
+  ] as const)('the examples in %s work as written', async (language, program, args) => {
+    if (!(await hasProgram(program === 'sh' ? 'curl' : program))) return
+    for (const id of ['registerUsers', 'updateProfile', 'getUser', 'removeValue']) {
+      const samples = operations.find(({ operationId }) => operationId === id)?.['x-codeSamples'] ?? []
+      const source = samples.find(({ label }) => label === language)?.source.replace('http://api.test', api.url) ?? ''
+      const env = { PATH: process.env.PATH ?? '', TOKEN: token }
+      expect((await runProgram(program, [...args, source], { env })).output, source).toMatch(/\b20[024]\b/)
+    }
   })
 
   test.each(['openapi.json', 'docs'])('a client that has /%s gets 304', async (path) => {

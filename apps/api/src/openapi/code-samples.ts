@@ -12,8 +12,8 @@ interface SampleRequest {
 }
 
 /**
- * Returns the documented example of a request in curl, JavaScript (Node) and Python, without libraries. The samples read
- * the token from the environment variable `TOKEN`.
+ * Returns the documented example of a request in curl, JavaScript (Node) and Python, without libraries. The samples
+ * read the token from the environment variable `TOKEN`.
  */
 export function codeSamples(apiUrl: string, method: string, path: string, operation: Operation): CodeSample[] {
   const { parameters = [], requestBody, security } = operation
@@ -39,7 +39,7 @@ function curl({ method, url, needsToken, type, json }: SampleRequest): string {
     `curl -i ${method === 'DELETE' ? '-X DELETE ' : ''}${quoted(url)}`,
     ...(needsToken ? ['-H "X-Service-Token: $TOKEN"'] : []),
     ...(type === undefined ? [] : [`-H ${quoted(`Content-Type: ${type}`)}`]),
-    ...(json === undefined ? [] : [`-d ${quoted(JSON.stringify(json))}`]),
+    ...(json === undefined ? [] : [`-d ${quoted(indented(JSON.stringify(json, null, 2), 2))}`]),
     ...(type === undefined || json !== undefined ? [] : [`--data-binary @${fileOf(type)}`]),
   ].join(' \\\n  ')
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 /** One route is shown at a time: the target of the address. `#all` shows everything. */
 export const style = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: light-dark(#1d4ed8, #8ab4ff); }
-* { box-sizing: border-box; } html { scroll-padding-top: 1rem; }
+* { box-sizing: border-box; } html { background: light-dark(#fff, #121212); color: light-dark(#1a1a1a, #f0f0f0); }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0; display: grid; grid-template-columns: 19rem minmax(0, 1fr); }
 a { color: var(--accent); } h1, h2, h3 { line-height: 1.25; } h3 { margin-bottom: 0.4rem; }
 aside { border-right: 1px solid var(--line); height: 100vh; overflow-y: auto; padding: 1rem; position: sticky; top: 0; }
@@ -29,7 +29,7 @@ details { margin: 0.4rem 0; } summary { cursor: pointer; }
 }
 `
 
-/** Searches the routes by every word of their sections, marks the shown route, and keeps the language of the samples. */
+/** Searches the routes by the words of their sections, marks the shown route, and keeps the language of the samples. */
 export const script = `
 const find = document.querySelector('input')
 const links = [...document.querySelectorAll('nav li a')]
@@ -42,7 +42,10 @@ const search = () => {
     list.previousElementSibling.hidden = !list.querySelector('li:not([hidden])')
 }
 const mark = () => {
-  for (const link of links) link.toggleAttribute('aria-current', link.hash === location.hash)
+  for (const link of links) {
+    if (link.hash === location.hash) link.setAttribute('aria-current', 'true')
+    else link.removeAttribute('aria-current')
+  }
 }
 find.hidden = false
 find.addEventListener('input', search)

@@ -4,7 +4,7 @@ import { readStackInfo, type StackInfo } from '@sluice/local-stack'
 import { expect, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { until } from '../environment/wait.ts'
-import { stillRunning } from './processes.ts'
+import { processTree, stillRunning } from './processes.ts'
 import { anyPorts } from './running-stack.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -17,12 +17,14 @@ onLinux('Ctrl-C in the demo stops and removes everything, and shows no stack tra
   await until('the import of the demo', () => terminal.shown().includes('npx sluice import'), 60_000)
   const [folder = ''] = (await readdir(scratch.path)).filter((name) => name.startsWith('sluice-demo-'))
   const info: StackInfo = JSON.parse(await readFile(join(scratch.path, folder, 'stack.json'), 'utf8'))
+  const running = await processTree(info.pid)
+  expect(running.length).toBeGreaterThan(5)
   terminal.type('\x03')
   expect(await terminal.code, terminal.shown()).toBe(130)
   expect(terminal.shown()).toMatch(/Everything is stopped and removed\.\s*$/)
   expect(terminal.shown()).not.toMatch(/^\s+at |Error/m)
   expect(await readdir(scratch.path)).toEqual([])
-  expect(await stillRunning([info.pid, ...Object.values(info.processes).flat()])).toEqual([])
+  expect(await stillRunning(running)).toEqual([])
 })
 
 onLinux('npm start in a terminal says how to go on: its link signs in, and its limits are high', async () => {
