@@ -35,7 +35,7 @@ function describe(inUse: readonly WantedPort[]): string {
   const ports = new Intl.ListFormat('en-GB').format(inUse.map(({ setting, port }) => `${setting} ${port}`))
   const free = inUse.map(({ setting }) => `${setting}=0`).join(' ')
   const [are, them] = inUse.length === 1 ? ['is', 'it'] : ['are', 'them']
-  return `${ports} ${are} in use. Stop what uses ${them}, or set other ports: ${free} picks any free ones`
+  return `${ports} ${are} in use. Stop what uses ${them}, or set other ports: ${free} picks free ones`
 }
 
 async function otherFreePort(host: string, taken: ReadonlyMap<number, string>): Promise<number> {
