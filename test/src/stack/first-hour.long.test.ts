@@ -38,6 +38,14 @@ onLinux('npm start in a terminal says how to go on: its link signs in, and its l
   const signIn = await (await fetch(`${info?.dashboard}/sign-in`)).text()
   expect(signIn).toContain(`<a href="${info?.inbox}">open the inbox</a>`)
 
+  const args = ['app', 'create', '--name', 'Shop', '--email', 'you@example.com', '--json']
+  const created = openTerminal('cli', args, { SLUICE_HOME: scratch.path })
+  await created.code
+  const { api_token: token } = JSON.parse(created.shown())
+  const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json' }
+  const answer = await fetch(`${info?.api}/v3/user_profiles/bulk_import`, { method: 'POST', headers, body: '{}' })
+  expect(answer.headers.get('X-RateLimit-Limit')).toBe('1000')
+
   terminal.type('\x03')
   expect(await terminal.code, terminal.shown()).toBe(0)
   expect(await readStackInfo(scratch.path)).toBeUndefined()
