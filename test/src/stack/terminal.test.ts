@@ -1,29 +1,11 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
 import { declare, openApp, requestImport, statusOf, upload } from './client.ts'
-
-const cli = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
-
-/**
- * Runs `sluice` on a terminal of its own (`script` of util-linux). Returns what it has shown, and its keyboard.
- */
-function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv, columns = 80) {
-  const command = [`stty cols ${columns};`, process.execPath, cli, ...args].join(' ')
-  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })
-  let shown = ''
-  child.stdout.on('data', (text) => {
-    shown += text
-  })
-  const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return { shown: () => shown, type: (keys: string) => child.stdin.write(keys), code }
-}
+import { openTerminal } from './terminal.ts'
 
 const onLinux = test.runIf(process.platform === 'linux')
 
@@ -37,7 +19,7 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
   await writeFile(file, 'user_id,age\na,7\n')
 
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
-  const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
   await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
   const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
   terminal.type('\x03')
@@ -60,7 +42,7 @@ onLinux('import --wait shows what it waits for, then a bar of rows, and at the e
   const preceding = [await request(), await request()]
 
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
-  const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
   await until('the place in the queue', async () => terminal.shown().includes('queued behind 2 imports'))
   for (const { importId } of preceding) expect((await stack.sluice('imports', 'cancel', importId)).code).toBe(0)
   expect(await terminal.code).toBe(0)
@@ -75,7 +57,7 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
   const importId = await upload(stack.api, token, Buffer.from('user_id,age\na,7\n'))
   const list = async (columns: number, ...options: string[]) => {
     const args = ['imports', 'list', '--app', String(appId), ...options]
-    const terminal = openTerminal(args, { SLUICE_HOME: stack.home }, columns)
+    const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home, columns })
     expect(await terminal.code).toBe(0)
     return terminal.shown().trimEnd().split('\r\n')
   }
@@ -90,7 +72,7 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
 onLinux('an error is a line of its own, whatever a progress line has left', async () => {
   const stack = await openSharedStack()
   onTestFinished(() => stack.close())
-  const terminal = openTerminal(['keys', '--app', '999999'], { SLUICE_HOME: stack.home })
+  const terminal = openTerminal('cli', ['keys', '--app', '999999'], { SLUICE_HOME: stack.home })
   expect(await terminal.code).toBe(1)
   expect(terminal.shown()).toContain('\r\x1b[Ksluice: there is no app 999999\r\n')
 })
