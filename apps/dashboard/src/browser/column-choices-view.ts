@@ -1,7 +1,7 @@
+import { closeName } from '@sluice/contract/close-names'
 import { userIdColumn } from '@sluice/contract/import-messages'
 import type { ChosenFile } from './chosen-file.ts'
 import type { Keys } from './column-check.ts'
-import { closeName } from './conversion/close-names.ts'
 import { type ColumnPlan, isChanged } from './conversion/plan.ts'
 import { convertValue, possibleForms, type ValueForm, valueForms } from './conversion/value-forms.ts'
 import { buttonOf, cut, element, numberOf, selectOf } from './elements.ts'
