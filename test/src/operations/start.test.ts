@@ -5,11 +5,10 @@ import { startApi } from '../api-limits/api-process.ts'
 import { openLink } from '../api-limits/interrupted-link.ts'
 import { openTestDatabase } from '../environment/database.ts'
 import { freePort, listenOn } from '../environment/free-port.ts'
+import { appNames, refusals } from '../environment/refused-settings.ts'
 import { until } from '../environment/wait.ts'
 import { type LogLine, startApp } from '../faults/harness/app-process.ts'
 import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
-
-const urls = { DASHBOARD_URL: 'http://dashboard.test', S3_GATEWAY_URL: 'http://s3.test' }
 
 test('an API that starts without its stores says at once what is missing and why, and is ready when Postgres is there', async () => {
   const database = await openTestDatabase()
@@ -58,24 +57,32 @@ test('a worker that starts without Redis says at once that its queue is missing 
 })
 
 test('a process whose port is in use names the setting in one line, without a stack', async () => {
-  const deployment = await openSmallDeployment({ ...urls, ENCRYPTION_KEYS: randomBytes(32).toString('base64') })
+  const deployment = await openSmallDeployment()
   onTestFinished(() => deployment.close())
   const server = createServer()
   onTestFinished(() => void server.close())
   const port = String(await listenOn(server))
-  const starts = [
-    ['api', 'API_PORT'],
-    ['worker', 'METRICS_PORT'],
-    ['dashboard', 'DASHBOARD_PORT'],
-    ['s3-gateway', 'S3_GATEWAY_PORT'],
-  ] as const
-  const outcomes = await Promise.allSettled(starts.map(([app, setting]) => deployment.start(app, { [setting]: port })))
-  const said = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason.message) : 'started'))
-  expect(said).toEqual(
-    starts.map(
-      ([app, setting]) =>
-        `${app} ended before it was ready (1): Settings:\n  ${setting} ${port} is in use. ` +
-        `Stop the program that listens there, or set ${setting} to another port\n`,
+  const settings = {
+    api: 'API_PORT',
+    worker: 'METRICS_PORT',
+    dashboard: 'DASHBOARD_PORT',
+    's3-gateway': 'S3_GATEWAY_PORT',
+  }
+  const reports = await refusals(appNames, {
+    ...deployment.settings,
+    ...Object.fromEntries(Object.values(settings).map((setting) => [setting, port])),
+    DASHBOARD_URL: 'http://dashboard.test',
+    S3_GATEWAY_URL: 'http://s3.test',
+    ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+  })
+  const advice = 'Stop the program that listens there, or set'
+  const said = [...reports].map(([app, report]) => [app, report.slice(report.indexOf('Settings:'))] as const)
+  expect(Object.fromEntries(said)).toEqual(
+    Object.fromEntries(
+      Object.entries(settings).map(([app, setting]) => [
+        app,
+        `Settings:\n  ${setting} ${port} is in use. ${advice} ${setting} to another port\nexit 1\n`,
+      ]),
     ),
   )
 })
