@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
 /** A store that a process uses. */
-export interface Store {
+interface Store {
   /** The name in the log and at `/readyz`. */
   name: string
   /** The setting with the address of the store. */
@@ -14,7 +14,7 @@ export interface Store {
 }
 
 /** What a process has of what it needs. */
-export interface Findings {
+interface Findings {
   isReady: boolean
   /** Each store that is not available, with its setting and the error. Secrets are left out. */
   missing: Record<string, string>
