@@ -49,7 +49,7 @@ test('a worker that starts without Redis says at once that its queue is missing 
   const env = { ...deployment.settings, REDIS_URL: `redis://${absent}` }
   const worker = await startApp({ app: 'worker', env, log: (line) => log.push(line) })
   onTestFinished(async () => {
-    worker.kill('SIGTERM')
+    worker.kill('SIGKILL')
     await worker.exited
   })
   const line = await until('the log', () => log.find(({ msg }) => msg === 'not ready: waiting for queue'))
