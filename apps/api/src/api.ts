@@ -53,8 +53,8 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     readiness,
     document: { json: servedDocument(JSON.stringify(document)), html: servedDocument(docsPage(document)) },
   }
-  readiness.require('postgres', () => checkSchema(context.db))
-  readiness.require('storage', () => context.storage.check())
+  readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(context.db) })
+  readiness.require({ name: 'storage', setting: 'S3_ENDPOINT', check: () => context.storage.check() })
   const api = fastify({
     ...hardenedServer(timeouts, context.log),
     loggerInstance: context.log as FastifyBaseLogger,

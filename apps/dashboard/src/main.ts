@@ -2,7 +2,7 @@ import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signI
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { mailSettings, openTransport } from '@sluice/mail'
-import { countConnections, runService } from '@sluice/service'
+import { countConnections, runService, untilListening } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { openAddressRule } from '@sluice/webhooks'
@@ -77,7 +77,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     },
     operations,
   )
-  const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  const listening = dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  const url = await untilListening('DASHBOARD', listening)
   return {
     info: { url },
     drainMs: settings.DRAIN_DELAY,

@@ -57,7 +57,7 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
   const importId = await upload(stack.api, token, Buffer.from('user_id,age\na,7\n'))
   const list = async (columns: number, ...options: string[]) => {
     const args = ['imports', 'list', '--app', String(appId), ...options]
-    const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home, columns })
+    const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home }, columns)
     expect(await terminal.code).toBe(0)
     return terminal.shown().trimEnd().split('\r\n')
   }

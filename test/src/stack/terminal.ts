@@ -13,11 +13,7 @@ export interface Terminal {
 }
 
 /** Runs an app of the repository on a new terminal with so many columns. It ends with the test at the latest. */
-export function openTerminal(
-  app: string,
-  args: readonly string[],
-  { columns = 80, ...env }: NodeJS.ProcessEnv & { columns?: number },
-): Terminal {
+export function openTerminal(app: string, args: readonly string[], env: NodeJS.ProcessEnv, columns = 80): Terminal {
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
   const command = [`stty cols ${columns};`, process.execPath, main, ...args].join(' ')
   const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })

@@ -1,5 +1,5 @@
 import { errors } from '@sluice/contract'
-import { exposition, isReady } from '@sluice/service'
+import { checkReadiness, exposition } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
@@ -36,13 +36,13 @@ export const readiness = endpoint({
     schema: health,
     example: { status: 'ready' },
   },
-  refusals: [refusal('unavailable', 'The database or storage cannot be reached.', errors.unavailable())],
+  refusals: [refusal('unavailable', 'The database or storage cannot be reached.', errors.unavailable(['postgres']))],
   serve:
     ({ readiness }) =>
     async ({ request, reply }) => {
-      return (await isReady(readiness, request.log))
-        ? { status: 'ready' as const }
-        : answer(reply, errors.unavailable())
+      const { isReady, missing } = await checkReadiness(readiness, request.log)
+      // Anybody may read this: it has neither addresses nor errors.
+      return isReady ? { status: 'ready' as const } : answer(reply, errors.unavailable(Object.keys(missing)))
     },
 })
 

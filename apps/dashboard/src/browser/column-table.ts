@@ -1,8 +1,8 @@
+import { closeName } from '@sluice/contract/close-names'
 import { userIdColumn } from '@sluice/contract/import-messages'
 import type { ChosenFile, ColumnChoice } from './chosen-file.ts'
 import type { ColumnCheck, ImportRules } from './column-check.ts'
 import { type ColumnRow, columnRow, type RowContext } from './column-row.ts'
-import { closeName } from './conversion/close-names.ts'
 import { buttonOf, countedRows, element, numberOf, selectOf } from './elements.ts'
 
 /** Number of columns that are shown at a time, and number above which a field filters them. */

@@ -32,7 +32,11 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
       return sendImportRefused(reply, address, 'too many files were imported lately. Please try again later')
     }
     try {
-      const importId = await importCheckedFile(context, { appId, importId: details.view.import_id }, visitorOf(request).email)
+      const importId = await importCheckedFile(
+        context,
+        { appId, importId: details.view.import_id },
+        visitorOf(request).email,
+      )
       request.log.info({ app_id: appId, import_id: importId, checked_id: checkedId }, 'file of a dry run imported')
       return reply.redirect(`/apps/${appId}/imports/${importId}`, 303)
     } catch (error) {

@@ -134,7 +134,17 @@ function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied }: Foun
 async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source, etag: string): Promise<string> {
   const { import_id: retryId } = await tx
     .insertInto('imports')
-    .columns(['app_id', 'state', 'retry_of', 'etag', 'requested_by', 'queued_at', 'dry_run', 'profile_types', ...copiedColumns])
+    .columns([
+      'app_id',
+      'state',
+      'retry_of',
+      'etag',
+      'requested_by',
+      'queued_at',
+      'dry_run',
+      'profile_types',
+      ...copiedColumns,
+    ])
     .expression(
       tx
         .selectFrom('imports')
