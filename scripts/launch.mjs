@@ -35,7 +35,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 function installIfNeeded() {
   if (isInstalled(root)) return
   console.error('Installing dependencies (npm ci) …')
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--loglevel=warn'], {
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--include=optional', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   })

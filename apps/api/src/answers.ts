@@ -22,7 +22,10 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   if (error instanceof TooManyWaiting) reply.header('Retry-After', error.retryAfter)
   if (error instanceof KeyClaimLost) reply.header('Retry-After', inFlightSeconds)
   const refusal = refusalOf(error, reply)
-  if (refusal === undefined) reply.request.log.error({ err: error }, 'request failed')
+  if (refusal === undefined) {
+    const { method, routeOptions } = reply.request
+    reply.request.log.error({ err: error, method, route: routeOptions.url }, 'request failed')
+  }
   if (error instanceof TooManyBodies || error instanceof TooManyReads) reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }

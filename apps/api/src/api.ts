@@ -18,6 +18,7 @@ import { acceptIdempotencyKeys } from './idempotency.ts'
 import { type ApiMetrics, openApiMetrics } from './metrics.ts'
 import { docsPage } from './openapi/docs-page.ts'
 import { openApiDocument } from './openapi/document.ts'
+import { servedDocument } from './openapi/served-document.ts'
 import { type ApiRateLimiter, limitRate } from './rate-limiting.ts'
 import { limitReadsInFlight } from './reads-in-flight.ts'
 import { parseBodies } from './request-body.ts'
@@ -50,10 +51,10 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     authenticate: authenticator(services.db),
     metrics,
     readiness,
-    document: { json: Buffer.from(JSON.stringify(document)), html: Buffer.from(docsPage(document)) },
+    document: { json: servedDocument(JSON.stringify(document)), html: servedDocument(docsPage(document)) },
   }
-  readiness.require('postgres', () => checkSchema(context.db))
-  readiness.require('storage', () => context.storage.check())
+  readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(context.db) })
+  readiness.require({ name: 'storage', setting: 'S3_ENDPOINT', check: () => context.storage.check() })
   const api = fastify({
     ...hardenedServer(timeouts, context.log),
     loggerInstance: context.log as FastifyBaseLogger,

@@ -7,6 +7,7 @@ import type { Readiness } from '@sluice/service'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 import type { ApiMetrics } from './metrics.ts'
+import type { ServedDocument } from './openapi/served-document.ts'
 
 /** The services that the API uses. */
 export interface ApiServices {
@@ -25,5 +26,5 @@ export interface ApiContext extends ApiServices {
   metrics: ApiMetrics
   readiness: Readiness
   /** The API document, for programs and for people. */
-  document: { json: Buffer; html: Buffer }
+  document: { json: ServedDocument; html: ServedDocument }
 }

@@ -55,6 +55,8 @@ interface Success<Answer> {
   example?: Answer
   /** A body that is not described by a schema of its own. */
   content?: { type: string; schema: JsonSchema; example: unknown }
+  /** The answer has a validator, so that a client that has the body already gets 304. */
+  hasValidator?: true
 }
 
 /** How an endpoint treats the header `Idempotency-Key` (second-day.md §4, Keys). */

@@ -1,19 +1,19 @@
-import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { receiveSettings } from '@sluice/imports'
-import { countConnections, runService } from '@sluice/service'
+import { countConnections, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
 import { bodySettings } from './bodies-in-flight.ts'
 import { timeoutSettings } from './hardening.ts'
 import { openApiMetrics } from './metrics.ts'
-import { openApiRateLimiter, readRates } from './rate-limiting.ts'
+import { openApiRateLimiter, rateSettings, readRates } from './rate-limiting.ts'
 
 /** Maximum duration of a shutdown. Longer than the 10 s that requests in flight have to end. */
 const stopDeadlineMs = 15_000
 
-await runService('api', { stopDeadlineMs }, async (log, operations) => {
+await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings) }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bodySettings,
     ...deletionRequestSettings,
@@ -36,7 +36,8 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
   countConnections(operations.metrics, database)
   const storage = openStorage(settings)
   const metrics = openApiMetrics(operations.metrics)
-  const rateLimiter = await openApiRateLimiter(sharedStore(settings), readRates(process.env), { metrics, log })
+  const store = sharedStore(settings)
+  const rateLimiter = await openApiRateLimiter(store, readRates(process.env), { metrics, log })
   const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
@@ -48,7 +49,9 @@ await runService('api', { stopDeadlineMs }, async (log, operations) => {
     servesMetrics: settings.METRICS_PORT === 0,
     readiness: operations.readiness,
   })
-  const url = await api.listen({ host: settings.API_HOST, port: settings.API_PORT })
+  const redis = { name: 'redis', setting: addressSetting(store), isOptional: true, check: rateLimiter.check }
+  if ('redisUrl' in store) operations.readiness.require(redis)
+  const url = await untilListening('API', api.listen({ host: settings.API_HOST, port: settings.API_PORT }))
   return {
     info: { url },
     drainMs: settings.DRAIN_DELAY,

@@ -1,5 +1,6 @@
+import { unknownSettings } from '@sluice/config'
 import { expect, test } from 'vitest'
-import { readRates } from './rate-limiting.ts'
+import { rateSettings, readRates } from './rate-limiting.ts'
 
 test('the rates of the specification are the defaults (service.md, Limits)', () => {
   expect(readRates({}).limits).toMatchObject({
@@ -13,4 +14,10 @@ test('the rates of the specification are the defaults (service.md, Limits)', () 
 test('the setting of a limit has the name of its function', () => {
   const { limits } = readRates({ RATE_LIMIT_BULK_IMPORT: '3/60s' })
   expect(limits.bulk_import).toEqual({ requests: 3, windowMs: 60_000 })
+})
+
+test('no process takes a limit of the API for a misspelt setting, although only the API knows them', () => {
+  const names = Object.keys(rateSettings)
+  const environment = Object.fromEntries(names.map((name) => [name, '3/60s']))
+  expect([unknownSettings(environment), unknownSettings(environment, names)]).toEqual([[], []])
 })

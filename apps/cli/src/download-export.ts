@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ExportView, Sluice } from '@sluice/client'
 import { Failure } from './failure.ts'
-import { openProgress } from './progress.ts'
+import { openTransfer } from './progress.ts'
 
 /**
  * Exports with a progress bar (second-day.md §3, Command line). The file appears under its name when it is complete.
@@ -16,7 +16,7 @@ export async function downloadExport(
   keys: readonly string[] | undefined,
   out: string,
 ): Promise<ExportView> {
-  const progress = openProgress('Downloading')
+  const progress = openTransfer('Downloading')
   const { view, stream } = await client.export({
     keys,
     onProgress: (now) => {

@@ -1,5 +1,6 @@
 import type { ImportView, ImportWarning } from '@sluice/contract'
-import { count, fields, localTime, table } from './output.ts'
+import { countErrors, errorRowsLimit } from './file-rows.ts'
+import { count, dateOf, fields, sorted, table } from './output.ts'
 
 /** Describes an import for people. */
 export function describeImport(view: ImportView): string {
@@ -9,26 +10,39 @@ export function describeImport(view: ImportView): string {
     State: view.state,
     ...(view.retry_of !== undefined && { 'Retry of': view.retry_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
-    'Rows read': count(view.rows_total),
+    'Rows read': view.rows_total,
     ...(view.dry_run
       ? { 'Dry run': 'nothing is applied' }
-      : { 'Rows applied': count(view.rows_applied), 'Rows changed': count(view.rows_changed) }),
-    'Rows with errors': count(view.rows_failed),
+      : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
+    'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,
     ...(view.error_file_ends_before_row !== undefined && {
       'Error file ends before row': view.error_file_ends_before_row,
     }),
-    Types: Object.entries(view.types)
+    Types: sorted(view.types)
       .map(([key, type]) => `${key}: ${type}`)
       .join(', '),
-    Requested: localTime(view.requested_at),
-    Started: localTime(view.started_at),
-    Finished: localTime(view.finished_at),
+    Requested: dateOf(view.requested_at),
+    Started: dateOf(view.started_at),
+    Finished: dateOf(view.finished_at),
   })
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
 }
 
 function warningRow({ key, message, examples }: ImportWarning) {
   return { KEY: key, WARNING: message, EXAMPLES: examples.join(', ') }
+}
+
+const shownMessages = 5
+
+/** Describes the commonest errors of the rows of an import; empty if it has no error file that can be downloaded. */
+export async function describeErrors({ error_file_url: url, rows_failed: failed }: ImportView): Promise<string> {
+  const errors = url === null ? [] : await countErrors(url).catch(() => [])
+  if (errors.length === 0) return ''
+  const heading =
+    failed > errorRowsLimit ? `Errors of the first ${count(errorRowsLimit)} rows of the error file` : 'Errors'
+  const others = errors.length - shownMessages
+  const rows = errors.slice(0, shownMessages).map(([message, number]) => ({ ROWS: number, ERROR: message }))
+  return `\n\n${heading}:\n${table(rows, '')}${others > 0 ? `\nand ${count(others)} other messages` : ''}`
 }

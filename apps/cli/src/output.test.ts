@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { count, fields, localTime, table } from './output.ts'
+import { fields, sorted, table } from './output.ts'
+import { textOf } from './progress.ts'
 
 // A name or a value from a file must not control the terminal or imitate another line of the output.
 const hostile = 'a\x1b[2J\nState  completed\x9b'
@@ -20,20 +21,48 @@ test('the cell of a table is printed without control characters', () => {
   )
 })
 
-test('on a narrow terminal a table shortens its longest cells, but not the first column', () => {
-  const rows = [
-    { IMPORT: '0199f6f0-0000-7000-8000-000000000000', FILE: 'customers-of-all-shops.csv', ROWS: '1,250,000' },
-  ]
-  expect(table(rows, '', 70).split('\n')[1]).toBe(
-    '0199f6f0-0000-7000-8000-000000000000  customers-of-all-sho\u2026  1,250,000',
-  )
-  expect(table(rows, '', 10).split('\n')[1]).toBe('0199f6f0-0000-7000-8000-000000000000  custome\u2026  1,250,0\u2026')
+const id = '0199f6f0-0000-7000-8000-000000000000'
+const requested = new Date('2026-11-27T14:05:59.123Z')
+const rows = [{ IMPORT: id, FILE: 'customers-of-all-shops.csv', ROWS: 1_250_000, REQUESTED: requested, ERROR: null }]
+const time = requested.toLocaleString('sv-SE').slice(0, 16)
+
+test('a table shows everything if nothing limits its width: numbers with separators, the times of this machine', () => {
+  expect(table(rows, '').split('\n')).toEqual([
+    `${'IMPORT'.padEnd(36)}  ${'FILE'.padEnd(26)}       ROWS  ${'REQUESTED'.padEnd(16)}  ERROR`,
+    `${id}  customers-of-all-shops.csv  1,250,000  ${time}  -`,
+  ])
 })
 
-test('numbers have separators, and times are those of this machine', () => {
-  expect([count(1_250_000), count(0), count(null)]).toEqual(['1,250,000', '0', null])
-  expect(localTime('2026-11-27T14:05:59.123Z')).toBe(
-    `${new Date('2026-11-27T14:05:59.123Z').toLocaleString('sv-SE').slice(0, 16)}`,
+test('in a limited width, a table cuts texts, but never the first column, a number or a time', () => {
+  expect(table(rows, '', 90).split('\n')[1]).toBe(`${id}  customers-of-al…  1,250,000  ${time}  -`)
+})
+
+test('in a smaller width, a table names the columns that it leaves out', () => {
+  expect(table(rows, '', 70).split('\n').slice(1)).toEqual([
+    `${id}  customers-of-all-sho…  1,250,000`,
+    '',
+    '--wide also shows REQUESTED, ERROR',
+  ])
+})
+
+test('if few columns have room, each row is shown as fields', () => {
+  expect(table(rows, '', 40)).toBe(fields(rows[0] ?? {}))
+})
+
+test('keys are sorted by name', () => {
+  expect(sorted({ zip: 1, age: 2, Zip: 3 })).toEqual([
+    ['Zip', 3],
+    ['age', 2],
+    ['zip', 1],
+  ])
+})
+
+test('a progress line is never wider than the terminal; the bar has the room that is left', () => {
+  const progress = { label: 'Importing', share: 0.42, facts: ['1,250,000 rows', '45,000 rows/s', '12 with errors'] }
+  expect(textOf(progress, 100)).toBe(
+    `Importing ${'█'.repeat(13)}${'░'.repeat(17)} 42 %  1,250,000 rows  45,000 rows/s  12 with errors`,
   )
-  expect(localTime(null)).toBeNull()
+  expect(textOf(progress, 79)).toMatch(/^Importing █+░+ 42 % {2}1,250,000 rows {2}45,000 rows\/s {2}12 with errors$/)
+  expect(textOf(progress, 79)).toHaveLength(79)
+  expect(textOf(progress, 39)).toBe('Importing 42 %  1,250,000 rows  45,000…')
 })

@@ -1,81 +1,127 @@
 import { printable, printableJson } from '@sluice/local-stack/printable'
 import type { Command } from 'commander'
 
+/** A value for people: numbers get separators, dates the clock of this machine. An ID is text. */
+type Value = string | number | Date | null | undefined
+
+/** Rows of a table. All have the same columns, the most important first. */
+type Rows = readonly Readonly<Record<string, Value>>[]
+
 /** Prints a command's result (design.md §2, Output): the document if `--json` is given, else the text for people. */
 export function print(command: Command, document: unknown, text: () => string): void {
   const json = command.optsWithGlobals<{ json?: boolean }>().json === true
   process.stdout.write(`${json ? printableJson(document) : text()}\n`)
 }
 
+/** Prints a list as {@link print} does. Its table fits the terminal, unless `--wide` is given. */
+export function printList(command: Command, document: unknown, rows: Rows, empty: string): void {
+  const isCut = process.stdout.isTTY && command.opts<{ wide?: true }>().wide !== true
+  print(command, document, () => table(rows, empty, isCut ? process.stdout.columns : undefined))
+}
+
 /** Returns one line `name  value` for each field, with the values aligned. */
-export function fields(values: Record<string, unknown>): string {
-  const lines = Object.entries(values).map(([name, value]) => [shown(name), shown(value)] as const)
+export function fields(values: Readonly<Record<string, Value>>): string {
+  const lines = Object.entries(values).map(([name, value]) => [printable(name), shown(value)] as const)
   const width = Math.max(...lines.map(([name]) => name.length))
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** Returns a number of rows, users or bytes with separators, such as `1,250,000`; null stays null. */
-export function count(number: number | null): string | null {
-  return number === null ? null : number.toLocaleString('en')
+/** Returns a number with separators, such as `1,250,000`. */
+export function count(number: number): string {
+  return number.toLocaleString('en')
 }
 
-/** Returns a time (ISO 8601) on the clock of this machine, such as `2026-11-27 14:05`; null stays null. */
-export function localTime(time: string | null): string | null {
-  if (time === null) return null
-  const date = new Date(time)
-  const [day, clock] = [date.toLocaleDateString('sv-SE'), date.toLocaleTimeString('sv-SE')]
-  return `${day} ${clock.slice(0, 5)}`
+/** Returns a time (ISO 8601) as a date, which {@link fields} and {@link table} show; null stays null. */
+export function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time)
+}
+
+/** Returns a time on the clock of this machine, such as `2026-11-27 14:05`. */
+export function localTime(date: Date): string {
+  return `${date.toLocaleDateString('sv-SE')} ${date.toLocaleTimeString('sv-SE').slice(0, 5)}`
+}
+
+/** Returns entries of an object in the order of their keys. */
+export function sorted<Entry>(object: Readonly<Record<string, Entry>>): [string, Entry][] {
+  return Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+const gap = 2
+/** Width to which the cells of a text may be cut, at least. */
+const narrowest = 10
+
+/** A column of a table. */
+interface Column {
+  name: string
+  cells: readonly string[]
+  width: number
+  /** The width that it needs at least. The first column names the row, and half a number or time misleads. */
+  leastWidth: number
+  isNumber: boolean
 }
 
 /**
- * Returns a table with a header line, or `empty` if there are no rows. On a terminal that is too narrow, the longest
- * cells are shortened, but not those of the first column, which names the row: it is what people copy.
+ * Returns a table with a header line, or `empty` if there are no rows. In a limited width, long texts are cut first.
+ * Then the last columns are left out. If few columns remain, each row is shown as fields instead.
  */
-export function table(rows: readonly Record<string, unknown>[], empty: string, width = terminalWidth()): string {
+export function table(rows: Rows, empty: string, limit = Number.POSITIVE_INFINITY): string {
   const [first] = rows
   if (first === undefined) return empty
-  const names = Object.keys(first)
-  const cells = [names, ...rows.map((row) => names.map((name) => shown(row[name])))]
-  const widths = fit(
-    names.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0))),
-    width,
-  )
-  return cells
-    .map((line) =>
-      line
-        .map((cell, i) => shorten(cell, widths[i] ?? 0).padEnd(widths[i] ?? 0))
-        .join('  ')
+  const all = Object.keys(first).map((name, index) => columnOf(rows, name, index === 0))
+  const fitting = all.filter((_, index) => sum(all.slice(0, index + 1).map((each) => each.leastWidth)) <= limit)
+  if (fitting.length < Math.min(3, all.length - 1)) return rows.map(fields).join('\n\n')
+  const text = linesOf(fit(fitting, limit))
+  const left = all.slice(fitting.length).map(({ name }) => name)
+  return left.length === 0 ? text : `${text}\n\n--wide also shows ${left.join(', ')}`
+}
+
+function columnOf(rows: Rows, name: string, isFirst: boolean): Column {
+  const values = rows.map((row) => row[name])
+  const cells = [printable(name), ...values.map(shown)]
+  const width = Math.max(...cells.map((cell) => cell.length))
+  const isText = !isFirst && values.some((value) => typeof value === 'string')
+  const isNumber = values.some((value) => typeof value === 'number')
+  return { name, cells, width, leastWidth: isText ? Math.min(width, narrowest) : width, isNumber }
+}
+
+/** Returns columns that fit into `limit`: the widest column that can be cut gets narrower first. */
+function fit(columns: readonly Column[], limit: number): Column[] {
+  const fitted = columns.map((column) => ({ ...column }))
+  for (;;) {
+    const excess = sum(fitted.map(({ width }) => width)) - limit
+    const [widest] = fitted.filter((each) => each.width > each.leastWidth).sort((a, b) => b.width - a.width)
+    if (excess <= 0 || widest === undefined) return fitted
+    widest.width = Math.max(widest.leastWidth, widest.width - excess)
+  }
+}
+
+/** Returns the width of columns with the gaps between them. */
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width + gap, -gap)
+}
+
+function linesOf(columns: readonly Column[]): string {
+  const [names] = columns
+  return (names?.cells ?? [])
+    .map((_, line) =>
+      columns
+        .map(({ cells, width, isNumber }) => {
+          const cell = cut(cells[line] ?? '', width)
+          return isNumber ? cell.padStart(width) : cell.padEnd(width)
+        })
+        .join(' '.repeat(gap))
         .trimEnd(),
     )
     .join('\n')
 }
 
+/** Returns a text with at most `width` characters. */
+export function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+}
+
 /** Returns a value as printable text, `-` if there is none. */
-function shown(value: unknown): string {
-  return printable(String(value ?? '-'))
-}
-
-/** The columns of the terminal; no limit if the output goes to a file or a program. */
-function terminalWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY
-}
-
-const gap = 2
-const narrowest = 8
-
-/** Returns widths of columns that fit into `width` with the gaps between them, as far as {@link narrowest} allows. */
-function fit(widths: readonly number[], width: number): number[] {
-  const fitted = [...widths]
-  const excess = () => fitted.reduce((sum, each) => sum + each + gap, -gap) - width
-  while (excess() > 0) {
-    const widest = fitted.reduce((best, each, column) => (column > 0 && each > (fitted[best] ?? 0) ? column : best), 1)
-    const before = fitted[widest] ?? 0
-    if (before <= narrowest) break
-    fitted[widest] = Math.max(narrowest, before - excess())
-  }
-  return fitted
-}
-
-function shorten(cell: string, width: number): string {
-  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`
+function shown(value: Value): string {
+  if (typeof value === 'number') return count(value)
+  return printable(value instanceof Date ? localTime(value) : (value ?? '-'))
 }

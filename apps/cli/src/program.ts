@@ -1,142 +1,199 @@
 import { readFile } from 'node:fs/promises'
-import { Command } from 'commander'
+import { Command, type ErrorOptions } from 'commander'
 
-/** A file that defines commands. Its libraries load slowly, so the file is loaded only for its own commands. */
-interface CommandFile {
-  /** The people who use the commands: the heading of `sluice --help` under which they stand. */
+/** A command, or a noun with its verbs. Its libraries load slowly, so only the command that runs is loaded. */
+interface CommandEntry {
+  /** The people who use the command: the heading of `sluice --help` under which it stands. */
   group: 'API clients' | 'Operators'
-  /** The first words of the file's commands, with their descriptions for the list of `sluice --help`. */
-  words: Readonly<Record<string, string>>
-  /** Loads the file. Returns the function that adds its commands to a program. */
-  load(): Promise<(program: Command) => void>
+  description: string
+  /** Loads the file. Returns the function that completes the command. */
+  load(): Promise<(command: Command) => void>
 }
 
-/** The files in the order of `sluice --help`. */
-export const commandFiles: readonly CommandFile[] = [
-  {
+/** The commands in the order of `sluice --help`. */
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  imports: {
     group: 'API clients',
-    words: {
-      import: 'upload a CSV file (plain or .gz) as a client of the API',
-      imports: 'imports of an app or of all apps, newest request first (at most 1000)',
-    },
-    load: async () => (await import('./commands/import.ts')).addImportCommands,
+    description: 'import CSV files, and list, show, cancel and retry imports',
+    load: async () => (await import('./commands/imports.ts')).addImportCommands,
   },
-  {
+  exports: {
     group: 'API clients',
-    words: { export: 'write all profiles of an app to a gzip-compressed CSV file, as a client of the API' },
-    load: async () => (await import('./commands/export.ts')).addExportCommand,
+    description: 'write all profiles of an app to a file',
+    load: async () => (await import('./commands/exports.ts')).addExportCommands,
   },
-  {
+  apps: {
     group: 'Operators',
-    words: { app: 'manage apps' },
-    load: async () => (await import('./commands/app.ts')).addAppCommand,
+    description: 'manage apps',
+    load: async () => (await import('./commands/apps.ts')).addAppCommands,
   },
-  {
+  pause: {
     group: 'Operators',
-    words: {
-      pause:
-        'pause the imports of all apps; running imports are released after their current batch; requests and uploads are accepted',
-      resume: 'resume the imports of all apps; workers continue within a second',
-    },
-    load: async () => (await import('./commands/pause.ts')).addPauseCommands,
+    description: 'pause the imports of all apps; requests and uploads are accepted',
+    load: async () => (await import('./commands/pause.ts')).addPauseCommand,
   },
-  {
+  resume: {
     group: 'Operators',
-    words: { token: 'manage API tokens' },
-    load: async () => (await import('./commands/token.ts')).addTokenCommand,
+    description: 'resume the imports of all apps',
+    load: async () => (await import('./commands/pause.ts')).addPauseCommand,
   },
-  {
+  tokens: {
     group: 'Operators',
-    words: { users: 'manage the users of an app', user: 'look up a user of an app' },
+    description: 'manage API tokens',
+    load: async () => (await import('./commands/tokens.ts')).addTokenCommands,
+  },
+  users: {
+    group: 'Operators',
+    description: 'register and show the users of an app',
     load: async () => (await import('./commands/users.ts')).addUserCommands,
   },
-  {
+  keys: {
     group: 'Operators',
-    words: { keys: 'profile keys of an app with their types' },
-    load: async () => (await import('./commands/keys.ts')).addKeysCommand,
+    description: 'profile keys of an app with their types',
+    load: async () => (await import('./commands/keys.ts')).addKeyCommands,
   },
-  {
+  deletions: {
     group: 'Operators',
-    words: { deletions: 'deletion requests of an app, newest first (at most 1000)' },
+    description: 'deletion requests of an app',
     load: async () => (await import('./commands/deletions.ts')).addDeletionCommands,
   },
-  {
+  audit: {
     group: 'Operators',
-    words: { audit: 'who did what, newest first; with --json one JSON document a line' },
+    description: 'who did what, newest first',
     load: async () => (await import('./commands/audit.ts')).addAuditCommand,
   },
-  {
+  dashboard: {
     group: 'Operators',
-    words: { dashboard: 'links to the dashboard' },
-    load: async () => (await import('./commands/dashboard.ts')).addDashboardCommand,
+    description: 'links to the dashboard',
+    load: async () => (await import('./commands/dashboard.ts')).addDashboardCommands,
   },
-  {
+  operators: {
     group: 'Operators',
-    words: { operator: 'manage operators, who see every app and the queues' },
-    load: async () => (await import('./commands/operator.ts')).addOperatorCommands,
+    description: 'manage operators, who see every app and the queues',
+    load: async () => (await import('./commands/operators.ts')).addOperatorCommands,
   },
-  {
+  members: {
     group: 'Operators',
-    words: { member: 'manage members, who can sign in to an app’s dashboard and get its mails' },
-    load: async () => (await import('./commands/member.ts')).addMemberCommand,
+    description: 'manage members, who can sign in to an app’s dashboard and get its mails',
+    load: async () => (await import('./commands/members.ts')).addMemberCommands,
   },
-  {
+  'access-keys': {
     group: 'Operators',
-    words: { key: 'manage access keys of the S3 gateway' },
-    load: async () => (await import('./commands/access-key.ts')).addAccessKeyCommands,
+    description: 'manage access keys of the S3 gateway',
+    load: async () => (await import('./commands/access-keys.ts')).addAccessKeyCommands,
   },
-  {
+  webhooks: {
     group: 'Operators',
-    words: { webhook: 'manage the webhook endpoints of an app' },
-    load: async () => (await import('./commands/webhook.ts')).addWebhookCommands,
+    description: 'manage the webhook endpoints of an app',
+    load: async () => (await import('./commands/webhooks.ts')).addWebhookCommands,
   },
-  {
+  migrate: {
     group: 'Operators',
-    words: { migrate: 'bring the database schema up to date' },
+    description: 'bring the database schema up to date',
     load: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
   },
-]
+}
+
+/** Other first words: the noun that each stands for, and the verb that follows if no other does. */
+const aliases: Readonly<Record<string, readonly [noun: string, verb?: string]>> = {
+  import: ['imports', 'create'],
+  export: ['exports', 'create'],
+  app: ['apps'],
+  token: ['tokens'],
+  user: ['users'],
+  operator: ['operators'],
+  member: ['members'],
+  key: ['access-keys'],
+  webhook: ['webhooks'],
+}
+
+const nounOf = (word: string) => aliases[word]?.[0] ?? word
+
+const aliasText = `Other forms: ${Object.entries(aliases)
+  .map(([word, form]) => `${word} (${form.join(' ')})`)
+  .join(', ')}. A plural alone lists.`
+
+/** Minimum number of characters in which the help wraps a description: room for it in a terminal of 40 columns. */
+const minWidthToWrap = 16
 
 /** What `sluice` prints without arguments. */
 export const firstSteps = `sluice imports files of customers into user profiles.
 
-  sluice app create --name Shop --email you@example.com   creates an app and its API token
-  sluice import people.csv --token TOKEN --wait           imports a file, and shows the result
-  sluice dashboard link --email you@example.com           signs you in to the dashboard
+  sluice apps create --name Shop --email you@example.com
+      creates an app and its API token
+  sluice import people.csv --token TOKEN --wait
+      imports a file, and shows the result
+  sluice dashboard link --email you@example.com
+      signs you in to the dashboard
 
-sluice --help lists all commands, sluice COMMAND --help the options of one.
+sluice --help lists all commands, sluice help COMMAND the options of one.
 `
 
 /** A command that prints JSON on request, like every command of this program that does something. */
-class CommandWithJson extends Command {
+class CommandOfSluice extends Command {
   override createCommand(name?: string): Command {
-    return new CommandWithJson(name)
+    return new CommandOfSluice(name)
   }
 
   override action(...action: Parameters<Command['action']>): this {
     const hasJson = this.options.some(({ long }) => long === '--json')
     if (!hasJson) this.option('--json', 'print one JSON document and nothing else on stdout')
+    if (this.name() === 'list') this.option('--wide', 'show all columns, and cut nothing')
     return super.action(...action)
+  }
+
+  /** Reports wrong usage, and what to do next. */
+  override error(message: string, options?: ErrorOptions): never {
+    const words: string[] = []
+    for (let each: Command | null = this; each !== null; each = each.parent) words.unshift(each.name())
+    const problem = message
+      .replace(/^error: /, '')
+      .replace(/^required option '(--\S+).*' not specified/, '$1 is missing')
+      .replace(/\n\((.*)\)$/, '. $1')
+    const listed = this.commands.length === 0 ? 'its options' : this.parent ? 'its commands' : 'all commands'
+    super.error(`sluice: ${problem}\n${words.join(' ')} --help lists ${listed}`, options)
   }
 }
 
 /**
  * Returns the program `sluice`. The commands that `args` name are ready to be parsed. The other commands are only
- * listed for `--help`, so the program must parse no arguments but `args`.
+ * listed for `--help`, so the program must parse no arguments but `args` in their {@link fullForm}.
  */
 export async function openProgram(args: readonly string[]): Promise<Command> {
-  const program = new CommandWithJson('sluice')
+  const program = new CommandOfSluice('sluice')
     .description('Bulk import of user profile attributes: commands for operators and API clients')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .version(await readVersion(), '--version', 'print the version')
-    .configureOutput({ outputError: (text, write) => write(`sluice: ${text.replace(/^error: /, '')}`) })
+    .configureHelp({ minWidthToWrap })
+    .addHelpText('after', ({ command }) => `\n${command.createHelp().boxWrap(aliasText, process.stdout.columns ?? 80)}`)
     .exitOverride()
-  for (const { group, words, load } of commandFiles) {
-    program.commandsGroup(`${group}:`)
-    if (args.some((arg) => Object.hasOwn(words, arg))) (await load())(program)
-    else for (const [word, description] of Object.entries(words)) program.command(word).description(description)
+  for (const [word, { group, description, load }] of Object.entries(commands)) {
+    const command = program.commandsGroup(`${group}:`).command(word).description(description)
+    if (args.some((arg) => nounOf(arg) === word)) (await load())(command)
   }
   return program
+}
+
+/**
+ * Returns arguments with the plural noun and the verb that they imply: `import FILE` becomes `imports create FILE`,
+ * `keys --app 1` becomes `keys list --app 1`, and `help COMMAND` becomes `COMMAND --help`.
+ */
+export function fullForm(program: Command, args: readonly string[]): string[] {
+  const at = args.findIndex((arg) => !arg.startsWith('-'))
+  const [typed, next] = args.slice(at)
+  if (at === -1 || typed === undefined) return [...args]
+  if (typed === 'help') {
+    // An unknown command is reported with the nearest name. Its help would be that of the program.
+    const isKnown = next === undefined || program.commands.some((command) => command.name() === nounOf(next))
+    return fullForm(program, [...args.toSpliced(at, 1), ...(isKnown ? ['--help'] : [])])
+  }
+  const [noun, verb] = aliases[typed] ?? [typed, 'list']
+  const verbs = program.commands.find((command) => command.name() === noun)?.commands.map((each) => each.name()) ?? []
+  const isVerbGiven = next !== undefined && [...verbs, 'help'].includes(next)
+  // A plural may stand alone or before options. Any other word that follows it is a verb with a mistake.
+  const isAlone = next === undefined || (next.startsWith('-') && next !== '--help' && next !== '-h')
+  const isImplied = verb !== undefined && verbs.includes(verb) && !isVerbGiven && (typed !== noun || isAlone)
+  return args.toSpliced(at, 1, noun, ...(isImplied ? [verb] : []))
 }
 
 async function readVersion(): Promise<string> {

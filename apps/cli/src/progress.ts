@@ -1,35 +1,70 @@
-import { count } from './output.ts'
+import { count, cut } from './output.ts'
 
-const width = 30
+const longestBar = 30
+const shortestBar = 5
 const redrawIntervalMs = 100
 
-/** A progress bar on stderr. On a terminal it moves in place; otherwise it is one line at the end. */
-export interface ProgressBar {
-  /** Sets how many bytes are done. */
-  show(bytes: number, totalBytes: number): void
-  end(): void
+/** What a progress line shows. */
+export interface Progress {
+  label: string
+  /** The share that is done, from 0 to 1. Without it, there is no bar. */
+  share?: number | undefined
+  facts: readonly string[]
 }
 
-/** Opens a progress bar. */
-export function openProgress(label: string): ProgressBar {
+/** A line on stderr that changes in place on a terminal. */
+export interface ProgressLine {
+  /** Shows a state, on a terminal only. Not each one is drawn. */
+  show(progress: Progress): void
+  /** Shows the last state, and ends the line. Without a state, ends the line if one was drawn. */
+  end(last?: Progress): void
+}
+
+/** Opens a progress line. */
+export function openLine(): ProgressLine {
+  let drawnAt = Number.NEGATIVE_INFINITY
+  const { isTTY, columns = 80 } = process.stderr
+  const draw = (progress: Progress) =>
+    process.stderr.write(`${isTTY ? '\r\x1b[K' : ''}${textOf(progress, columns - 1)}`)
+  return {
+    show(progress) {
+      if (!isTTY || performance.now() - drawnAt < redrawIntervalMs) return
+      drawnAt = performance.now()
+      draw(progress)
+    },
+    end(last) {
+      if (last !== undefined) draw(last)
+      if (last !== undefined || drawnAt > 0) process.stderr.write('\n')
+    },
+  }
+}
+
+/** Returns a state as text of at most `width` characters. The bar is as long as there is room for it. */
+export function textOf({ label, share, facts }: Progress, width: number): string {
+  if (share === undefined) return cut([label, ...facts].join('  '), width)
+  const rest = [`${Math.floor(share * 100)} %`, ...facts].join('  ')
+  const room = Math.min(longestBar, width - label.length - rest.length - 2)
+  if (room < shortestBar) return cut(`${label} ${rest}`, width)
+  const filled = Math.round(share * room)
+  return `${label} ${'█'.repeat(filled)}${'░'.repeat(room - filled)} ${rest}`
+}
+
+/** Shows how many bytes of a file are transferred. The line stays when the transfer has ended. */
+export function openTransfer(label: string): { show(bytes: number, totalBytes: number): void; end(): void } {
+  const line = openLine()
   const started = performance.now()
   let [done, total] = [0, 0]
-  let drawn = 0
-  const draw = () => {
-    const fraction = total === 0 ? 1 : Math.min(1, done / total)
-    const filled = Math.round(fraction * width)
+  const progress = () => {
     const seconds = (performance.now() - started) / 1000
-    const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-    return `${label} ${bar} ${Math.round(fraction * 100)} %  ${bytesOf(done)} of ${bytesOf(total)}  ${bytesOf(done / seconds)}/s`
+    const facts = [`${bytesOf(done)} of ${bytesOf(total)}`, `${bytesOf(done / seconds)}/s`]
+    return { label, share: total === 0 ? 1 : Math.min(1, done / total), facts }
   }
   return {
     show(bytes, totalBytes) {
       ;[done, total] = [bytes, totalBytes]
-      if (!process.stderr.isTTY || performance.now() - drawn < redrawIntervalMs) return
-      drawn = performance.now()
-      process.stderr.write(`\r${draw()}`)
+      line.show(progress())
     },
-    end: () => void process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${draw()}\n`),
+    end: () => line.end(progress()),
   }
 }
 

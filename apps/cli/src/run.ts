@@ -1,7 +1,7 @@
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
 import { Failure } from './failure.ts'
-import { firstSteps, openProgram } from './program.ts'
+import { firstSteps, fullForm, openProgram } from './program.ts'
 
 /**
  * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr
@@ -14,12 +14,14 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
   try {
     const program = await openProgram(args)
-    await program.parseAsync([...args], { from: 'user' })
+    await program.parseAsync(fullForm(program, args), { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const message = error instanceof Error ? describe(error) : String(error)
-    process.stderr.write(`${printableLines(`sluice: ${message}`)}\n`)
+    // A progress line may have been interrupted: the error replaces it.
+    const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
+    process.stderr.write(`${lineStart}${printableLines(`sluice: ${message}`)}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }

@@ -138,6 +138,6 @@ async function stackStorage(): Promise<Record<string, string>> {
 /** Parses `--app`. */
 export function parseAppId(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError('It must be the number that sluice app create returned.')
+    throw new InvalidArgumentError('It must be the number that sluice apps create returned.')
   return Number(text)
 }

@@ -1,38 +1,103 @@
 import type { ImportView, Sluice } from '@sluice/client'
+import { limits } from '@sluice/contract'
+import { countRows } from './file-rows.ts'
 import { count } from './output.ts'
+import { openLine, type Progress } from './progress.ts'
 
 /**
- * Waits until an import has ended, and returns it. Says its ID at once on stderr, and on a terminal how far it is.
- * Ctrl-C ends only the waiting: it says how to find and to cancel the import, and ends the process with exit code 130.
+ * Waits until an import of `file` has ended, and returns it. Prints its ID at once on stderr, and on a terminal how far
+ * it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the process with exit
+ * code 130.
  */
-export async function watchImport(client: Sluice, importId: string): Promise<ImportView> {
+export async function watchImport(client: Sluice, importId: string, file: string): Promise<ImportView> {
   process.stderr.write(`Import ${importId}\n`)
-  const began = performance.now()
-  let isDrawn = false
-  const draw = (view: ImportView) => {
-    if (!process.stderr.isTTY) return
-    isDrawn = true
-    process.stderr.write(`\r\x1b[K${describeProgress(view, (performance.now() - began) / 1_000)}`)
-  }
-  const endLine = () => void (isDrawn && process.stderr.write('\n'))
+  const line = openLine()
   const leave = () => {
-    endLine()
-    process.stderr.write(`The import runs on. To see it:  sluice import show ${importId}\n`)
-    process.stderr.write(`To cancel it: sluice import cancel ${importId}\n`)
+    line.end()
+    process.stderr.write(`The import runs on. To see it:  sluice imports show ${importId} --token TOKEN\n`)
+    process.stderr.write(`To cancel it: sluice imports cancel ${importId} --token TOKEN\n`)
     process.exit(130)
   }
+  const watch = new Watch(client, file)
   process.once('SIGINT', leave)
   try {
-    return await client.waitForImport(importId, { onProgress: (now) => now.phase === 'processing' && draw(now.view) })
+    return await client.waitForImport(importId, {
+      onProgress(now) {
+        if (now.phase !== 'processing' || !process.stderr.isTTY) return
+        const progress = watch.describe(now.view)
+        if (now.view.finished_at === null) line.show(progress)
+        else line.end(progress)
+      },
+    })
   } finally {
     process.removeListener('SIGINT', leave)
-    endLine()
+    watch.close()
   }
 }
 
-function describeProgress(view: ImportView, seconds: number): string {
-  if (view.paused) return 'imports of the app are paused'
-  if (view.state !== 'processing') return view.state === 'queued' ? 'waiting for preceding imports' : view.state
-  const rate = Math.round(view.rows_total / Math.max(seconds, 1))
-  return `${count(view.rows_total)} rows, ${count(rate)} rows/s, ${count(view.rows_failed)} with errors`
+/** What a terminal shows of an import, apart from its view. */
+class Watch {
+  readonly #client: Sluice
+  readonly #closed = new AbortController()
+  /** Number of rows of the file; undefined until they are counted, which a huge file takes seconds for. */
+  #rows: number | undefined
+  #preceding = 0
+  #asked: Promise<void> | undefined
+  /** When the import was last seen waiting, or first seen. */
+  #startedAt = performance.now()
+
+  constructor(client: Sluice, file: string) {
+    this.#client = client
+    if (!process.stderr.isTTY) return
+    countRows(file, this.#closed.signal).then(
+      (rows) => {
+        this.#rows = rows
+      },
+      () => {}, // The import reports a damaged file.
+    )
+  }
+
+  describe(view: ImportView): Progress {
+    if (view.state === 'queued' || view.state === 'awaiting_upload') return this.#describeWaiting(view)
+    const seconds = Math.max(1, (performance.now() - this.#startedAt) / 1_000)
+    const share = this.#rows === undefined ? undefined : Math.min(1, view.rows_total / Math.max(1, this.#rows))
+    const facts = [
+      `${count(view.rows_total)} rows`,
+      `${count(Math.round(view.rows_total / seconds))} rows/s`,
+      `${count(view.rows_failed)} with errors`,
+    ]
+    const isRunning = view.state === 'processing'
+    return { label: isRunning ? 'Importing' : view.state, share: view.state === 'completed' ? 1 : share, facts }
+  }
+
+  #describeWaiting(view: ImportView): Progress {
+    this.#startedAt = performance.now()
+    if (view.paused) return { label: 'imports of the app are paused', facts: [] }
+    this.#asked ??= countPreceding(this.#client, view)
+      .then((preceding) => {
+        this.#preceding = preceding
+      })
+      .catch(() => {}) // Without the number, the line says less.
+      .finally(() => {
+        this.#asked = undefined
+      })
+    const behind = this.#preceding === 1 ? '1 import' : `${count(this.#preceding)} imports`
+    return { label: this.#preceding === 0 ? 'queued' : `queued behind ${behind}`, facts: [] }
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+}
+
+/** Returns how many imports of the newest page precede an import in its order: dry runs have an order of their own. */
+async function countPreceding(client: Sluice, view: ImportView): Promise<number> {
+  let [listed, preceding] = [0, 0]
+  let isFound = false
+  for await (const each of client.imports()) {
+    if (isFound && each.finished_at === null && each.dry_run === view.dry_run) preceding++
+    isFound ||= each.import_id === view.import_id
+    if (++listed === limits.importsPerPage) break
+  }
+  return preceding
 }

@@ -27,6 +27,8 @@ export interface DashboardContext {
   provider?: IdentityProvider | undefined
   /** Whether people may request sign-in links by mail. If it is missing, they may. */
   mailsLinks?: boolean
+  /** Where the mails of a local stack can be read. */
+  inboxUrl?: string | undefined
   /** Maximum number of members and invitations of an app. */
   memberLimit: number
   uploadLimiter?: AppLimiter

@@ -2,7 +2,7 @@ import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signI
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { mailSettings, openTransport } from '@sluice/mail'
-import { countConnections, runService } from '@sluice/service'
+import { countConnections, runService, untilListening } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { openAddressRule } from '@sluice/webhooks'
@@ -33,6 +33,7 @@ const dashboardSettings = [
   'DRAIN_DELAY',
   'S3_GATEWAY_URL',
   'ENCRYPTION_KEYS',
+  'INBOX_URL',
   'MEMBER_LIMIT',
   'WAITING_IMPORTS_LIMIT',
   'WEBHOOK_ALLOW_HTTP',
@@ -57,6 +58,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
       ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
       mailsLinks: settings.SIGN_IN_MAIL === 'on',
+      inboxUrl: settings.INBOX_URL,
       memberLimit: settings.MEMBER_LIMIT,
       dashboardUrl: settings.DASHBOARD_URL,
       apiUrl: settings.API_URL,
@@ -75,7 +77,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     },
     operations,
   )
-  const url = await dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  const listening = dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  const url = await untilListening('DASHBOARD', listening)
   return {
     info: { url },
     drainMs: settings.DRAIN_DELAY,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { settings } from '@sluice/config'
 import { printableLines } from '@sluice/local-stack'
@@ -34,19 +35,29 @@ const environment = {
   SLUICE_HOME: home,
 }
 
-const stack = spawn(process.execPath, [localApp], { env: environment, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-process.on('SIGINT', () => {}) // Ctrl-C also ends the stack and the current command; this process ends after them
+/** Aborts when the demo is to end early. */
+const { signal, stop } = interruption()
+// In sessions of their own, the stack and the commands do not get Ctrl-C: this process ends them in order.
+const stack = spawn(process.execPath, [localApp], {
+  env: environment,
+  stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  detached: true,
+})
 
 try {
   heading('Starting Postgres, object storage, a mail inbox, the API and a worker on this machine')
   await untilReady(stack)
   await demonstrate()
+} catch (error) {
+  if (!signal.aborted) throw error
 } finally {
-  stack.kill('SIGTERM')
+  // The stack stops when the channel closes, and so it does if this process is killed.
+  if (stack.connected) stack.disconnect()
   if (stack.exitCode === null && stack.signalCode === null) await once(stack, 'exit')
-  await rm(home, { recursive: true, force: true })
+  await rm(home, { recursive: true, force: true, maxRetries: 5 })
 }
-console.log('\nEverything is stopped and removed. To keep a stack running: npm start')
+console.log(`\nEverything is stopped and removed.${signal.aborted ? '' : ' To keep a stack running: npm start'}`)
+stop()
 
 async function demonstrate(): Promise<void> {
   heading('A new app, with its API token')
@@ -83,7 +94,12 @@ async function demonstrate(): Promise<void> {
 /** Shows a command of `sluice` as a user would type it, runs it, and shows and returns its output. */
 async function sluice(...args: string[]): Promise<string> {
   console.log(`$ npx sluice ${args.map((arg) => shorten(arg)).join(' ')}`)
-  const child = spawn(process.execPath, [cliApp, ...args], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [cliApp, ...args], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+    signal,
+  })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     text += part
@@ -102,6 +118,7 @@ async function untilReady(process: ChildProcess): Promise<void> {
       text += part
       if (/^ready$/m.test(text)) resolve()
     })
+    signal.addEventListener('abort', () => reject(signal.reason))
   })
   await ready
   console.log(indent(text.trim()))
@@ -112,7 +129,7 @@ async function resultMail(): Promise<string> {
   const { inbox } = JSON.parse(await readFile(join(home, 'stack.json'), 'utf8')) as { inbox: string }
   const deadline = performance.now() + 30_000
   for (;;) {
-    const mails = (await (await fetch(`${inbox}/api/mails`)).json()) as {
+    const mails = (await (await fetch(`${inbox}/api/mails`, { signal })).json()) as {
       to: string[]
       subject: string
       text: string
@@ -120,7 +137,31 @@ async function resultMail(): Promise<string> {
     const [mail] = mails
     if (mail !== undefined) return `To: ${mail.to.join(', ')}\nSubject: ${mail.subject}\n\n${mail.text.trim()}`
     if (performance.now() > deadline) throw new Error('no mail arrived within 30 s')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await delay(100, undefined, { signal })
+  }
+}
+
+/**
+ * Returns a signal that aborts at Ctrl-C, SIGTERM or SIGHUP, and a function that then ends this process as the system
+ * signal would have done.
+ */
+function interruption(): { signal: AbortSignal; stop(): void } {
+  const aborting = new AbortController()
+  let by: NodeJS.Signals | undefined
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const name of names) {
+    process.on(name, () => {
+      by ??= name
+      aborting.abort()
+    })
+  }
+  return {
+    signal: aborting.signal,
+    stop() {
+      if (by === undefined) return
+      process.removeAllListeners(by)
+      process.kill(process.pid, by)
+    },
   }
 }
 

@@ -21,7 +21,7 @@ test('npm start prints the addresses and ready, refuses a second start, and ends
   const lines = await linesUntilReady(first)
   const info = await readStackInfo(home)
   expect(lines).toContain(`API         ${info?.api}`)
-  expect((await fetch(info?.api ?? '')).status).toBe(404)
+  expect((await fetch(info?.api ?? '')).url).toBe(`${info?.api}/docs`)
 
   const second = start(home)
   const said = text(second.stderr ?? process.stdin)

@@ -16,6 +16,7 @@ import {
   workerCount,
 } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
+import { firstHourLimits, nextSteps } from './first-hour.ts'
 
 const home = resolve(process.env.SLUICE_HOME || defaultHome)
 const stopping = new AbortController()
@@ -30,9 +31,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 process.once('disconnect', () => stopping.abort())
 
 try {
+  const env = readSecretFiles(process.env)
+  const isTerminal = process.stdout.isTTY
   const stack = await startStack({
     home,
-    env: readSecretFiles(process.env),
+    env: isTerminal ? { ...firstHourLimits, ...env } : env,
     apps: apps(),
     log: (line) => console.error(line),
     signal: stopping.signal,
@@ -42,6 +45,8 @@ try {
     },
   })
   print(stack.info)
+  const steps = isTerminal && (await nextSteps(stack.info, home, !env.DATABASE_URL))
+  if (steps && !stopping.signal.aborted) console.log(steps)
   await aborted(stopping.signal)
   await stack.stop()
 } catch (error) {

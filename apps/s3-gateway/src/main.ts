@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
+import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
-import { countConnections, requestHistogram, runService } from '@sluice/service'
+import { countConnections, requestHistogram, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
@@ -29,13 +29,17 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
   const storage = openStorage(settings, undefined, maxStorageRequests)
-  const limiter = await openBucketLimiter(sharedStore(settings), settings, log)
+  const store = sharedStore(settings)
+  const limiter = await openBucketLimiter(store, settings, log)
   const server = createGateway({ db: database.db, storage, log, limiter }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
-  operations.readiness.require('postgres', () => checkSchema(database.db))
-  operations.readiness.require('storage', () => storage.check())
+  const { require } = operations.readiness
+  require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
+  require({ name: 'storage', setting: 'S3_ENDPOINT', check: storage.check })
+  const redis = { name: 'redis', setting: addressSetting(store), isOptional: true, check: limiter.check }
+  if ('redisUrl' in store) require(redis)
   server.http.listen(settings.S3_GATEWAY_PORT, settings.S3_GATEWAY_HOST)
-  await once(server.http, 'listening')
+  await untilListening('S3_GATEWAY', once(server.http, 'listening'))
   return {
     info: { address: server.http.address() },
     drainMs: settings.DRAIN_DELAY,

@@ -1,4 +1,4 @@
-import { isSet, queueNames, readSettings, sharedStore } from '@sluice/config'
+import { addressSetting, isSet, queueNames, readSettings, sharedStore } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { makeRoomAfter } from '@sluice/imports'
 import { openMailer } from '@sluice/mail'
@@ -62,8 +62,9 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     showBacklog(operations.metrics, database.db)
     operations.metrics.others.push(queues.metrics)
   }
-  operations.readiness.require('postgres', () => checkSchema(database.db))
-  operations.readiness.require('queue', queues.check)
+  const { require } = operations.readiness
+  require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
+  require({ name: 'queue', setting: addressSetting(store), check: queues.check })
   const stops = hosted.map((name) => hosts[name](host))
 
   return {

@@ -24,8 +24,9 @@ export function hostWebhooks(host: Host): Stop {
       const about = { app_id: delivery.appId, delivery_id: delivery.deliveryId }
       if (result.outcome === 'delivered') context.log.info(about, 'webhook delivered')
       else if ('error' in result) {
-        context.log.warn({ ...about, attempt: result.attempt, error: result.error }, `webhook ${result.outcome}`)
-        await dispatchNextMails(host, result.mails)
+        const { outcome, mails, ...failure } = result
+        context.log.warn({ ...about, ...failure }, `webhook ${outcome}`)
+        await dispatchNextMails(host, mails)
       }
     },
     { concurrency: concurrentDeliveries },

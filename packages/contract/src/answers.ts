@@ -235,7 +235,7 @@ export type ProfileUpdateAnswer = z.output<typeof profileUpdateAnswer>
 /** Answer of requests that have no other result. */
 export const acceptedAnswer = z.object({ status: z.literal('accepted') }).meta({ id: 'Accepted' })
 
-/** One user with all values, as the API and `sluice user show` show it (design.md §2, User view). */
+/** One user with all values, as the API and `sluice users show` show it (design.md §2, User view). */
 export const userDocument = z
   .object({
     user_id: userId,

@@ -110,10 +110,10 @@ export const errors = {
     status: 500,
     body: { error: { messages: ['Something went wrong on our side. Please try again.'] } },
   }),
-  unavailable: (): ErrorAnswer => ({
-    status: 503,
-    body: { error: { messages: ['The service is not ready. Please try again.'] } },
-  }),
+  unavailable: (missing: readonly string[]): ErrorAnswer => {
+    const reason = missing.length === 0 ? '' : `: it waits for ${missing.join(', ')}`
+    return { status: 503, body: { error: { messages: [`The service is not ready${reason}. Please try again.`] } } }
+  },
 }
 
 function coded(code: number, messages: string[]): ErrorAnswer {

@@ -208,6 +208,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
   isLive: { 200: {} },
   isReady: { 200: {} },
   getMetrics: { 200: {} },
-  getDocument: { 200: {} },
-  getDocs: { 200: {} },
+  getDocument: { 200: {}, 304: { headers: { 'If-None-Match': '*' } } },
+  getDocs: { 200: {}, 304: { headers: { 'If-None-Match': '*' } } },
+  getRoot: { 302: {} },
 }

@@ -69,7 +69,7 @@ describe.skipIf(inject('chromium') === undefined || process.platform !== 'linux'
       while (!isSent) peak = Math.max(peak, await tabMemory(browser))
     })()
     await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByText('Converting the file').waitFor()
+    await page.getByText('Converting the file', { exact: true }).waitFor()
     await page.getByText(/^[1-9]\d? %$/).waitFor()
     await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/, { timeout: 240_000 })
     isSent = true

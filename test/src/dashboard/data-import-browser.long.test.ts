@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { runImport } from '@sluice/imports'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { openScratch } from '../environment/scratch.ts'
 import { claim, importFile, profilesOf } from '../imports/import-fixture.ts'
 import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
 import { drop, people, users } from './dropped-files.ts'
@@ -27,19 +30,30 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await importFile(fixture, appId, 'user_id,gone\nuser-1,20\n')
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)
+    await page.getByText('More options').click()
     await page.getByLabel('Text of cells that remove a value').fill('#N/A')
     await drop(page, 'zips.csv', Buffer.from('user_id,zip,n,gone\nuser-1,007,05,#N/A\nuser-2,#N/A,2,\n'))
-    const warning = page.getByText('zip: 1 of 1 values begin with 0, which int does not keep. For example: 007.')
+    const warning = page.getByText('1 of 1 values begin with 0, which int does not keep. For example: 007.')
     await warning.waitFor()
-    await page.getByText('n: 1 of 2 values begin with 0, which int does not keep.').waitFor()
+    await page.getByText('1 of 2 values begin with 0, which int does not keep.').waitFor()
+    await page.getByRole('button', { name: '2 warnings' }).click()
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Type of zip')
     await takePictures(page, 'data-import-warnings')
     await expectAccessible(page)
     const type = page.getByRole('combobox', { name: 'Type of zip' })
     await type.selectOption('datetime')
-    await page.getByText('zip: 1 of the first 2 rows has a value that is not of the chosen type datetime').waitFor()
+    await page.getByText('1 of the first 2 rows has a value that is not of the chosen type datetime').waitFor()
     await type.selectOption('string')
     await warning.waitFor({ state: 'detached' })
+    // The type of `n` may be wrong and would become final, so the page asks once.
     await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('dialog').getByText('n: 1 of 2 values begin with 0').waitFor()
+    await takePictures(page, 'data-import-question')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Back to the columns' }).click()
+    await expect.poll(() => page.getByRole('button', { name: 'Import', exact: true }).isEnabled()).toBe(true)
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('button', { name: 'Import with these types' }).click()
     await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
     const importId = page.url().split('/').at(-1) ?? ''
     const { profile_types: declared } = await dashboard.db
@@ -63,8 +77,9 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const evil = '<img src=x onerror=alert(1)>'
     await drop(page, `${evil}.csv`, Buffer.from(`id,${evil},age,age,$name,\n${evil},"${evil}",1,2,3,4\n`))
     await page.getByRole('heading', { name: `${evil}.csv` }).waitFor()
-    const notices = await page.locator('.notice.bad li').allInnerTexts()
-    expect(notices).toEqual([
+    const reasons = await page.locator('[data-refusals] strong').allInnerTexts()
+    expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true)
+    expect(reasons).toEqual([
       'empty columns',
       'duplicate columns age',
       'user_id column is required',
@@ -89,7 +104,6 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.goto(`/apps/${appId}/data-import`)
     const columns = Array.from({ length: 100 }, (_, index) => `k${index}`)
     await drop(page, 'wide.csv', Buffer.from(`user_id,${columns}\nuser-1,${columns.map(() => '1')}\n`))
-    await page.getByText('Types of 71 more new columns').click()
     await page.getByRole('combobox', { name: 'Type of k99', exact: true }).selectOption('decimal')
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Import', exact: true }).click()
@@ -112,14 +126,28 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
       .getByLabel(/A CSV file/)
       .setInputFiles({ name: 'p.csv.gz', mimeType: 'application/gzip', buffer: gzipSync(people) })
     await page.getByText('Types as of the first 50 rows.').waitFor()
+    // Nothing becomes final in a dry run, so it asks nothing.
     await page.getByRole('button', { name: 'Dry run' }).click()
     await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
-    await page.getByText('Dry run').waitFor()
+    await page.getByText('Dry run').first().waitFor()
     const fixture = fixtureOf(dashboard)
     const importId = page.url().split('/').at(-1) ?? ''
     await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
     await page.getByText('The file was only checked: nothing was applied.').waitFor()
     expect((await profilesOf(fixture, appId))['user-3']).toEqual({})
+
+    await takePictures(page, 'import-dry-run')
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'Import this file now…' }).click()
+    await page.getByText('3 keys will be registered.').waitFor()
+    await takePictures(page, 'import-dry-run-question')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Import this file now' }).click()
+    await page.waitForURL((url) => /\/imports\/[0-9a-f-]{36}$/.test(url.pathname) && !url.href.includes(importId))
+    const nextId = page.url().split('/').at(-1) ?? ''
+    await runImport(fixture.context, await claim(fixture, appId, nextId), new AbortController().signal)
+    await page.getByText('Completed').waitFor()
+    expect((await profilesOf(fixture, appId))['user-3']).toMatchObject({ age: '23' })
     expect(problems).toEqual([])
     await context.close()
   })
@@ -131,15 +159,59 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const network = await context.newCDPSession(page)
     const slow = { offline: false, latency: 0, downloadThroughput: 2 ** 20, uploadThroughput: 2 ** 18 }
     await network.send('Network.emulateNetworkConditions', slow)
-    await drop(page, 'slow.csv', Buffer.concat([Buffer.from(people), Buffer.alloc(2 ** 20, 'user-1,2,,\n')]))
+    await drop(page, 'slow.csv', Buffer.concat([Buffer.from(people), Buffer.alloc(6 * 2 ** 20, 'user-1,2,,\n')]))
+    await page.evaluate(`{
+      window.announced = []
+      const part = document.querySelector('[data-announced]')
+      new MutationObserver(() => announced.push(part.textContent)).observe(part, { childList: true })
+    }`)
     await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('button', { name: 'Import with these types' }).click()
     await page.getByText(/Uploading, [\d.]+ MB a second/).waitFor()
-    await page.getByText(/^[1-9]\d? %$/).waitFor()
+    await page.getByText(/^[3-9]\d %$/).waitFor()
+    const announced = await page.evaluate<string[]>('announced')
+    expect(announced.length).toBe(new Set(announced).size)
+    for (const text of announced) expect(text).toMatch(/^Uploading, (?:0|25|50|75) %$/)
+    const question = page.waitForEvent('dialog')
+    const leaving = page.evaluate('location.reload()')
+    const dialog = await question
+    expect(dialog.type()).toBe('beforeunload')
+    await dialog.dismiss()
+    await leaving
     await takePictures(page, 'data-import-sending')
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('button', { name: 'Import', exact: true }).isEnabled()
     const left = () => dashboard.db.selectFrom('imports').select('state').where('app_id', '=', appId).execute()
     await expect.poll(left, { timeout: 20_000 }).toEqual([])
+    await context.close()
+  })
+
+  test('the choices for a file survive a reload, and can be started over', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const folder = await openScratch('sluice-choices-')
+    const path = join(folder.path, 'people.csv')
+    await writeFile(path, 'ID;zip;Note\nuser-1;007;x\n')
+    const open = async () => {
+      await page.goto(`/apps/${appId}/data-import`)
+      await page.getByLabel(/A CSV file/).setInputFiles(path)
+      await page.getByRole('region', { name: 'Columns of' }).waitFor()
+    }
+    await open()
+    await page.getByLabel('The user ID is in the column').selectOption({ label: 'ID' })
+    await page.getByLabel('Type of zip').selectOption('string')
+    await page.getByLabel('Import Note').uncheck()
+    await page.getByText('1 row, 2 columns, 1 new key, final').waitFor()
+    await open()
+    await page.getByText('Your earlier choices for this file are used.').waitFor()
+    await page.getByText('1 row, 2 columns, 1 new key, final').waitFor()
+    expect(await page.getByLabel('Key of ID').inputValue()).toBe('user_id')
+    expect(await page.getByLabel('Type of zip').inputValue()).toBe('string')
+    await page.getByRole('button', { name: 'Start over' }).click()
+    await page.getByText('user_id column is required').waitFor()
+    expect(await page.getByLabel('Type of zip').inputValue()).toBe('int')
+    expect(problems).toEqual([])
+    await folder[Symbol.asyncDispose]()
     await context.close()
   })
 })

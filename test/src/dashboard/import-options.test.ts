@@ -35,6 +35,13 @@ async function runAt(location: string | null) {
 }
 
 describe('a file in the form', () => {
+  test('follows the options, because the server reads only the fields before it', async () => {
+    const { text } = await visitor.get(page)
+    const fields = [...text.matchAll(/<input[^>]* name="(\w+)"/g)].map(([, name]) => name)
+    expect(fields.indexOf('clear_marker')).toBeGreaterThan(0)
+    expect(fields.at(-1)).toBe('file')
+  })
+
   test('is imported with the chosen types and the clear marker', async () => {
     await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
     const fields = { profile_types: JSON.stringify({ zip: 'string' }), clear_marker: '#N/A' }
@@ -57,6 +64,63 @@ describe('a file in the form', () => {
     expect(answer.status).toBe(400)
     expect(answer.text).toContain(problem)
     expect(await importsOf()).toEqual(before)
+  })
+})
+
+describe('the file of a dry run', () => {
+  const dryRun = async (fields: Record<string, string> = {}) => {
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`, fields)
+    const location = answer.headers.get('location') ?? ''
+    await runAt(location)
+    return location
+  }
+
+  test('is imported with the same options, and with the types that the dry run showed', async () => {
+    const location = await dryRun({ clear_marker: '#N/A' })
+    expect((await visitor.get(location)).text).toContain(`href="${location}/import"`)
+    const question = (await visitor.get(`${location}/import`)).text
+    expect(question).toContain('1 key will be registered')
+    expect(question).toContain('zip: int, which may be wrong')
+    const answer = await visitor.post(`${location}/import`)
+    expect(answer.status).toBe(303)
+    const dryRunId = location.split('/').at(-1)
+    expect((await importsOf()).find(({ dry_run: isDryRun }) => !isDryRun)).toMatchObject({
+      ...{ source: 'dashboard', file_name: 'people.csv', retry_of: dryRunId },
+      ...{ profile_types: { zip: 'int' }, clear_marker: '#N/A' },
+    })
+    expect(await runAt(answer.headers.get('location'))).toMatchObject({ state: 'completed', rows_applied: 1 })
+    expect(await profilesOf(fixtureOf(dashboard), appId)).toEqual({ u1: { zip: 7 } })
+  })
+
+  test('is imported once', async () => {
+    const location = await dryRun()
+    const { headers } = await visitor.post(`${location}/import`)
+    const again = await visitor.post(`${location}/import`)
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it is being retried already')])
+    await runAt(headers.get('location'))
+    const last = await visitor.post(`${location}/import`)
+    expect([last.status, last.text]).toEqual([409, expect.stringContaining('its file has been imported already')])
+  })
+
+  test('is not imported with a type that another request has registered differently since', async () => {
+    const location = await dryRun()
+    await importFile(fixtureOf(dashboard), appId, 'user_id,zip\nu1,x\n')
+    const answer = await visitor.post(`${location}/import`)
+    const view = await runAt(answer.headers.get('location'))
+    expect(view).toMatchObject({ state: 'failed', error: 'zip is registered as string' })
+  })
+
+  test('is imported only if it was a dry run of this app that has completed', async () => {
+    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const location = answer.headers.get('location') ?? ''
+    const refused = await visitor.post(`${location}/import`)
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('no dry run')])
+    const other = await openAppWith(dashboard, [])
+    const stranger = await signIn(dashboard, other.email)
+    const theirs = `/apps/${other.appId}/data-import`
+    expect((await stranger.post(`${location}/import`, {}, theirs)).status).toBe(404)
+    const inTheirs = location.replace(`/apps/${appId}/`, `/apps/${other.appId}/`)
+    expect((await stranger.post(`${inTheirs}/import`, {}, theirs)).status).toBe(404)
   })
 })
 

@@ -30,11 +30,13 @@ test('the uploads of an app in a window are limited, whichever member sends them
       new Blob(['user_id,n\nu1,1\n']),
       `/apps/${app}/data-import${way}`,
     )
-  expect([(await post(appId)).status, (await post(appId, '/dry-run')).status]).toEqual([303, 303])
+  const [upload, dryRun] = [await post(appId), await post(appId, '/dry-run')]
+  expect([upload.status, dryRun.status]).toEqual([303, 303])
   const refused = await post(appId)
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000)
   expect(refused.text).toContain('Too many files were uploaded lately. Please try again in 60 minutes.')
+  expect((await visitor.post(`${dryRun.headers.get('location')}/import`)).status).toBe(429)
   expect((await post(other.appId)).status).toBe(303)
 })
 

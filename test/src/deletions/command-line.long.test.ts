@@ -5,7 +5,7 @@ import { until } from '../environment/wait.ts'
 import { type App, openApp } from '../stack/client.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 
-// `sluice deletions`, `sluice deletions run` and `sluice user show` on a stack as `npm start` runs it.
+// `sluice deletions list`, `sluice deletions run` and `sluice users show` on a stack as `npm start` runs it.
 // command-line.test.ts runs them in this process.
 let stack: RunningStack
 beforeAll(async () => {

@@ -105,7 +105,7 @@ export async function mailEvents({ database }: DeletionFixture, appId: number): 
   return rows.map((row) => row.event)
 }
 
-/** Returns the newest deletion request of an app, as `sluice deletions` shows it. */
+/** Returns the newest deletion request of an app, as `sluice deletions list` shows it. */
 export async function newestRequest(
   { database }: DeletionFixture,
   appId: number,

@@ -33,15 +33,19 @@ export function valuesWith(change: (values: Record<string, Record<string, unknow
   return values
 }
 
+/** Renders a template of the chart with values. */
+export function renderFile(file: string, values: ReturnType<typeof valuesWith>): string {
+  const root = { Release: { Name: 'sluice', Namespace: 'imports' }, Values: values }
+  return renderTemplate(readFileSync(new URL(`templates/${file}`, chart), 'utf8'), root)
+}
+
 /** Renders all manifests of the chart with its required values and with changes, which must fit the values' schema. */
 export function rendered(change: (values: Record<string, Record<string, unknown>>) => void = () => {}) {
   const values = valuesWith(change)
   expect(fits(values) ? [] : fits.errors).toEqual([])
-  const root = { Release: { Name: 'sluice' }, Values: values }
   return readdirSync(new URL('templates/', chart))
-    .flatMap((file) =>
-      parseAllDocuments(renderTemplate(readFileSync(new URL(`templates/${file}`, chart), 'utf8'), root)),
-    )
+    .filter((file) => file.endsWith('.yaml'))
+    .flatMap((file) => parseAllDocuments(renderFile(file, values)))
     .map((document) => {
       expect(document.errors).toEqual([])
       return document.toJS()

@@ -8,7 +8,7 @@ import { ConfigMap, Service } from 'kubernetes-models/v1'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { appNames } from '../environment/refused-settings.ts'
-import { fits, readValues, rendered, valuesWith } from './chart-fixture.ts'
+import { fits, readValues, rendered, renderFile, valuesWith } from './chart-fixture.ts'
 import { renderTemplate } from './chart-template.ts'
 import { secrets } from './secrets-of-app.ts'
 
@@ -138,6 +138,17 @@ describe('the Helm chart', () => {
     }
     expect(() => rendered(without)).toThrow('settings.DASHBOARD_TRUSTED_PROXIES is required')
     expect(readValues().settings.DASHBOARD_TRUSTED_PROXIES).toBe('')
+  })
+
+  test('says after an installation how to look at the pods, reach the services and sign in', () => {
+    const notes = renderFile('NOTES.txt', valuesWith())
+    expect(notes).toContain('kubectl -n imports get pods -l app.kubernetes.io/instance=sluice')
+    for (const service of named(rendered(), 'Service')) expect(notes).toContain(` -> ${service}\n`)
+    expect(notes).toContain('https://dashboard.example.com -> sluice-dashboard')
+    expect(notes).toContain('exec deploy/sluice-dashboard -- node apps/cli/src/main.ts operator add')
+    expect(notes).not.toContain('KEDA')
+    const unscaled = valuesWith((values) => Object.assign(values.autoscaling ?? {}, { enabled: false }))
+    expect(renderFile('NOTES.txt', unscaled)).toContain('set apps.worker.replicas, or install KEDA')
   })
 
   test('does not accept published secrets', () => {

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 
 /** Files that contain the start commands of workers and S3 gateways. */
 const places = ['docs/settings.md', 'docs/operations.md', 'infra/compose.yaml', 'infra/helm/sluice/values.yaml']
-const commands = places.flatMap((place) =>
-  (['worker', 's3-gateway'] as const).map((app) => ({ place, app, options: optionsIn(place, app) })),
+const commands = (['worker', 's3-gateway'] as const).flatMap((app) =>
+  [...places, `infra/systemd/sluice-${app}.service`].map((place) => ({ place, app, options: optionsIn(place, app) })),
 )
 
 /** Returns Node's memory options preceding an app's path, in a shell command or a YAML list. */

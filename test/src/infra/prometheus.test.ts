@@ -16,7 +16,7 @@ const alerts = z
     groups: z.array(
       z.object({
         rules: z.array(
-          z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook: z.string() }) }),
+          z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook_url: z.string() }) }),
         ),
       }),
     ),
@@ -29,13 +29,18 @@ const dashboard = z
     uid: z.string(),
     title: z.string(),
     schemaVersion: z.number(),
+    templating: z.object({
+      list: z.tuple([
+        z.object({ name: z.literal('datasource'), type: z.literal('datasource'), query: z.literal('prometheus') }),
+      ]),
+    }),
     panels: z
       .array(
         z.object({
           id: z.number(),
           title: z.string().min(1),
           type: z.literal('timeseries'),
-          datasource: z.object({ uid: z.literal('prometheus') }),
+          datasource: z.object({ uid: z.string().regex(/^\$\{datasource\}$/) }),
           gridPos: z.object({ h: z.number(), w: z.number(), x: z.number().max(23), y: z.number() }),
           targets: z.array(z.object({ refId: z.string(), expr: z.string().min(1) })).min(1),
         }),
@@ -44,9 +49,10 @@ const dashboard = z
   })
   .parse(JSON.parse(readFileSync(join(infra, 'grafana', 'sluice.json'), 'utf8')))
 
-test.skipIf(!hasPromtool)('the configuration is valid, and the alert rules fire as specified', async () => {
+test.skipIf(!hasPromtool)('the configurations are valid, and the alert rules fire as specified', async () => {
   for (const args of [
     ['check', 'config', 'prometheus.yml'],
+    ['check', 'config', 'static.yml'],
     ['test', 'rules', 'alerts.test.yml'],
   ]) {
     const { code, output } = await runProgram('promtool', args, { cwd: join(infra, 'prometheus') })
@@ -71,11 +77,12 @@ test('panels of the dashboard have unique IDs and do not overlap', () => {
   expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
 })
 
-test('every alert has an entry in the runbook under its name', () => {
+test('every alert leads to an entry of the runbook in the dashboard under its name', () => {
   const runbook = readFileSync(join(infra, '..', 'docs', 'operations.md'), 'utf8')
   const headings = [...runbook.matchAll(/^#+ (\w+)$/gm)].map(([, heading = '']) => heading)
   for (const { alert, annotations } of alerts) {
     expect(headings).toContain(alert)
-    expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+    const path = `/queues/runbook#${alert.toLowerCase()}`
+    expect(annotations.runbook_url).toBe(`{{ $externalLabels.sluice_dashboard }}${path}`)
   }
 })

@@ -17,7 +17,7 @@ import {
 } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
-// `sluice app delete`: nothing of the app is left, whatever happens in between, and other apps keep everything.
+// `sluice apps delete`: nothing of the app is left, whatever happens in between, and other apps keep everything.
 let fixture: ImportFixture
 let bucket: TestBucket
 let [appId, otherId] = [0, 0]

@@ -1,6 +1,6 @@
-import type { SharedStore } from '@sluice/config'
+import { queueNames, type SharedStore } from '@sluice/config'
 import { openInspector, openQueues, type Queues } from '@sluice/queue'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../environment/wait.ts'
 
 /** Defines the tests of what every store of the queues guarantees. `store` returns the current test's store. */
@@ -64,6 +64,17 @@ export function queueSuite(store: () => SharedStore): void {
       await producer.add('imports', [job(1)])
       return runs >= 3
     })
+  })
+
+  test('a process that works on every queue and adds to it gets no warning of Node', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => void warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const queues = open()
+    for (const name of queueNames) queues.work(name, async () => {}, { concurrency: 1 })
+    for (const name of queueNames) await queues.waiting(name)
+    expect(warnings).toEqual([])
   })
 
   test('closing waits for running jobs', async () => {

@@ -158,6 +158,16 @@ test('import cancel cancels an import that has not ended, and fails for an impor
   expect(await stack.sluice('import', 'cancel', imported.completed.import_id)).toEqual(refusal(words))
 })
 
+test('a client without the database shows and cancels imports of its app, and of no other', async () => {
+  const { token } = await openApp(stack)
+  const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id,age\nu1,1\n')))
+  const run = (verb: string, ...options: string[]) =>
+    stack.sluice('imports', verb, importId, '--api', stack.api, '--token', ...options)
+  expect(await run('show', token)).toMatchObject({ code: 0, json: { import_id: importId, state: 'awaiting_upload' } })
+  expect(await run('cancel', imported.token)).toEqual(refusal('sluice: Not found. (404)\n'))
+  expect(await run('cancel', token)).toMatchObject({ code: 0, json: { import_id: importId, state: 'cancelled' } })
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(
@@ -206,6 +216,21 @@ test.for([
   const { stderr, ...rest } = await stack.sluice(...args)
   expect(rest).toEqual({ code: 2, json: undefined })
   expect(stderr).not.toBe('')
+})
+
+test.for([
+  [['improts'], "sluice: unknown command 'improts'. Did you mean imports?\nsluice --help lists all commands\n"],
+  [
+    ['keys', 'ad', 'zip=int', '--app', '1'],
+    "sluice: unknown command 'ad'. Did you mean add?\nsluice keys --help lists its commands\n",
+  ],
+  [
+    ['import', 'x.csv', '--wiat'],
+    "sluice: unknown option '--wiat'. Did you mean --wait?\nsluice imports create --help lists its options\n",
+  ],
+  [['deletions'], 'sluice: --app is missing\nsluice deletions list --help lists its options\n'],
+] as const)('%s is answered by what was meant, and by what to do next', async ([args, words]) => {
+  expect(await stack.sluice(...args)).toEqual({ code: 2, json: undefined, stderr: words })
 })
 
 function refusal(stderr: string): CommandResult {

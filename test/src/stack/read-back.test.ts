@@ -7,7 +7,7 @@ import { openSharedStack } from '../environment/shared-stack.ts'
 import { type App, openApp } from './client.ts'
 import type { StackAccess } from './running-stack.ts'
 
-// The commands of clients that read data back: `sluice imports --token` and `sluice export`.
+// The commands of clients that read data back: `sluice imports list --token` and `sluice exports create`.
 let stack: StackAccess
 let app: App
 let folder: string

@@ -26,7 +26,8 @@ const ports = [
   'SMTP_PORT',
   'POSTGRES_PORT',
 ]
-const anyPorts = Object.fromEntries(ports.map((name) => [name, '0']))
+/** Settings that let a stack choose every port. */
+export const anyPorts = Object.fromEntries(ports.map((name) => [name, '0']))
 
 export interface StackOptions {
   /** Number of worker processes. Defaults to 1. */

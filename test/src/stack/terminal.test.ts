@@ -1,48 +1,78 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
-import { openApp, statusOf } from './client.ts'
+import { declare, openApp, requestImport, statusOf, upload } from './client.ts'
+import { openTerminal } from './terminal.ts'
 
-const cli = fileURLToPath(new URL('../../../apps/cli/src/main.ts', import.meta.url))
+const onLinux = test.runIf(process.platform === 'linux')
 
-/** Runs `sluice` on a terminal of its own (`script` of util-linux). Returns what it has shown, and its keyboard. */
-function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const command = [process.execPath, cli, ...args].join(' ')
-  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })
-  let shown = ''
-  child.stdout.on('data', (text) => {
-    shown += text
-  })
-  const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return { shown: () => shown, type: (keys: string) => child.stdin.write(keys), code }
-}
+onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  await using scratch = await openScratch('sluice-terminal-')
+  const file = join(scratch.path, 'people.csv')
+  const { appId, token } = await openApp(stack, ['a'])
+  await stack.sluice('app', 'pause', '--app', String(appId))
+  await writeFile(file, 'user_id,age\na,7\n')
 
-test.runIf(process.platform === 'linux')(
-  'Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone',
-  async () => {
-    const stack = await openSharedStack()
-    onTestFinished(() => stack.close())
-    await using scratch = await openScratch('sluice-terminal-')
-    const file = join(scratch.path, 'people.csv')
-    const { appId, token } = await openApp(stack, ['a'])
-    await stack.sluice('app', 'pause', '--app', String(appId))
-    await writeFile(file, 'user_id,age\na,7\n')
+  const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
+  await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
+  const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
+  terminal.type('\x03')
+  expect(await terminal.code).toBe(130)
+  expect(terminal.shown()).toContain(`To cancel it: sluice imports cancel ${importId}`)
 
-    const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
-    const terminal = openTerminal(args, { SLUICE_HOME: stack.home })
-    await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
-    const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
-    terminal.type('\x03')
-    expect(await terminal.code).toBe(130)
-    expect(terminal.shown()).toContain(`To cancel it: sluice import cancel ${importId}`)
+  await stack.sluice('app', 'resume', '--app', String(appId))
+  await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')
+})
 
-    await stack.sluice('app', 'resume', '--app', String(appId))
-    await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')
-  },
-)
+onLinux('import --wait shows what it waits for, then a bar of rows, and at the end the errors by message', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  await using scratch = await openScratch('sluice-terminal-')
+  const file = join(scratch.path, 'people.csv')
+  const { token } = await openApp(stack, ['a'])
+  await writeFile(file, 'user_id,age\na,7\nb,8\nc,9\n')
+  // Until both have their files or are cancelled, no later import of the app starts.
+  const request = () => requestImport(stack.api, token, declare(Buffer.from('user_id\n')))
+  const preceding = [await request(), await request()]
+
+  const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
+  await until('the place in the queue', async () => terminal.shown().includes('queued behind 2 imports'))
+  for (const { importId } of preceding) expect((await stack.sluice('imports', 'cancel', importId)).code).toBe(0)
+  expect(await terminal.code).toBe(0)
+  expect(terminal.shown()).toMatch(/completed █+ 100 % {2}3 rows {2}\d+ rows\/s {2}2 with errors\r\n/)
+  expect(terminal.shown()).toMatch(/Errors:\r\nROWS {2}ERROR\r\n {3}2 {2}user_id is unregistered user\r\n/)
+})
+
+onLinux('a list fits the terminal, names what it leaves out, and shows it with --wide', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  const { appId, token } = await openApp(stack)
+  const importId = await upload(stack.api, token, Buffer.from('user_id,age\na,7\n'))
+  const list = async (columns: number, ...options: string[]) => {
+    const args = ['imports', 'list', '--app', String(appId), ...options]
+    const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home }, columns)
+    expect(await terminal.code).toBe(0)
+    return terminal.shown().trimEnd().split('\r\n')
+  }
+  const narrow = await list(80)
+  expect(narrow[0]).toMatch(/^IMPORT +STATE +FILE/)
+  expect(narrow.at(-1)).toMatch(/^--wide also shows .*FINISHED, ERROR$/)
+  expect(narrow.filter((line) => line.length > 80)).toEqual([])
+  expect((await list(80, '--wide'))[0]).toMatch(/^IMPORT .* FINISHED +ERROR$/)
+  expect((await list(40))[0]).toMatch(new RegExp(`^IMPORT +${importId}$`))
+})
+
+onLinux('an error is a line of its own, whatever a progress line has left', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  const terminal = openTerminal('cli', ['keys', '--app', '999999'], { SLUICE_HOME: stack.home })
+  expect(await terminal.code).toBe(1)
+  expect(terminal.shown()).toContain('\r\x1b[Ksluice: there is no app 999999\r\n')
+})

@@ -7,7 +7,7 @@ import { getImport } from './get-import.ts'
 import { getUser } from './get-user.ts'
 import { listImports } from './list-imports.ts'
 import { listProfileKeys } from './list-profile-keys.ts'
-import { docs, document, isLive, metrics, readiness } from './operation.ts'
+import { docs, document, isLive, metrics, readiness, root } from './operation.ts'
 import { registerProfileKeys } from './register-profile-keys.ts'
 import { registerUsers } from './register-users.ts'
 import { removeValue } from './remove-value.ts'
@@ -43,4 +43,5 @@ export const endpoints: readonly Endpoint[] = [
   metrics,
   document,
   docs,
+  root,
 ]

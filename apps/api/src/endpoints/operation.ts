@@ -1,9 +1,10 @@
 import { errors } from '@sluice/contract'
-import { exposition, isReady } from '@sluice/service'
+import { checkReadiness, exposition } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { contentSecurityPolicy } from '../openapi/docs-page.ts'
+import { contentSecurityPolicy } from '../openapi/docs-assets.ts'
+import { sendDocument } from '../openapi/served-document.ts'
 
 const health = z.object({ status: z.enum(['ok', 'ready']) }).meta({ id: 'Health' })
 
@@ -35,13 +36,13 @@ export const readiness = endpoint({
     schema: health,
     example: { status: 'ready' },
   },
-  refusals: [refusal('unavailable', 'The database or storage cannot be reached.', errors.unavailable())],
+  refusals: [refusal('unavailable', 'The database or storage cannot be reached.', errors.unavailable(['postgres']))],
   serve:
     ({ readiness }) =>
     async ({ request, reply }) => {
-      return (await isReady(readiness, request.log))
-        ? { status: 'ready' as const }
-        : answer(reply, errors.unavailable())
+      const { isReady, missing } = await checkReadiness(readiness, request.log)
+      // Anybody may read this: it has neither addresses nor errors.
+      return isReady ? { status: 'ready' as const } : answer(reply, errors.unavailable(Object.keys(missing)))
     },
 })
 
@@ -71,6 +72,10 @@ export const metrics = endpoint({
     },
 })
 
+const etag = {
+  ETag: { description: 'Validator for `If-None-Match`.', schema: { type: 'string' }, required: true },
+} as const
+
 /** The API document for programs. All answers share its bytes, so slow readers cost no memory. */
 export const document = endpoint({
   id: 'getDocument',
@@ -83,6 +88,8 @@ export const document = endpoint({
   answer: {
     status: 200,
     description: 'The document.',
+    headers: etag,
+    hasValidator: true,
     content: {
       type: 'application/json',
       schema: { type: 'object', required: ['openapi', 'info', 'paths'] },
@@ -91,8 +98,8 @@ export const document = endpoint({
   },
   serve:
     ({ document }) =>
-    async ({ reply }) => {
-      return reply.header('Cache-Control', 'no-cache').type('application/json; charset=utf-8').send(document.json)
+    async ({ request, reply }) => {
+      return sendDocument(request, reply.type('application/json; charset=utf-8'), document.json)
     },
 })
 
@@ -102,16 +109,18 @@ export const docs = endpoint({
   route: 'GET /docs',
   tag: 'Operation',
   summary: 'This document, for people',
-  description: 'One page without scripts.',
+  description: 'One page, which works without scripts and without a network.',
   extension: true,
   isPublic: true,
   answer: {
     status: 200,
     description: 'The page.',
     content: { type: 'text/html', schema: { type: 'string' }, example: '<!doctype html>…' },
+    hasValidator: true,
     headers: {
+      ...etag,
       'Content-Security-Policy': {
-        description: 'Prevents the page from loading or running anything.',
+        description: 'Prevents the page from loading anything, and from running anything but its search.',
         schema: { type: 'string' },
         required: true,
       },
@@ -119,13 +128,35 @@ export const docs = endpoint({
   },
   serve:
     ({ document }) =>
-    async ({ reply }) => {
+    async ({ request, reply }) => {
       const headers = {
-        'Cache-Control': 'no-cache',
         'Content-Security-Policy': contentSecurityPolicy,
         'Referrer-Policy': 'no-referrer',
         'X-Frame-Options': 'DENY',
       }
-      return reply.headers(headers).type('text/html; charset=utf-8').send(document.html)
+      return sendDocument(request, reply.headers(headers).type('text/html; charset=utf-8'), document.html)
     },
+})
+
+/** Leads people who open the address of the API to the document. */
+export const root = endpoint({
+  id: 'getRoot',
+  route: 'GET /',
+  tag: 'Operation',
+  summary: 'The way to this document',
+  description: '',
+  extension: true,
+  isPublic: true,
+  answer: {
+    status: 302,
+    description: 'The address of the document for people.',
+    headers: {
+      Location: { description: 'The address.', schema: { type: 'string', format: 'uri-reference' }, required: true },
+    },
+  },
+  // Relative, because a proxy may serve the API below a path.
+  serve:
+    () =>
+    async ({ reply }) =>
+      reply.redirect('docs', 302),
 })

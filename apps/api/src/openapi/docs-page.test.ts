@@ -10,7 +10,7 @@ test('the page contains no text of the document as HTML', () => {
   })
   const page = docsPage(JSON.parse(replaced))
   expect(page).toContain('&lt;script&gt;alert(&#39;&quot;&amp;&#39;)&lt;/script&gt;')
-  expect(page).not.toContain('<script')
+  expect(page.split('<script')).toHaveLength(2)
 })
 
 test('every link within the page has a target', () => {

@@ -1,27 +1,6 @@
-import { createHash } from 'node:crypto'
 import { Html, html } from '@sluice/html'
-import type { ApiDocument, Content, JsonSchema, Operation, Response } from './document-types.ts'
-
-const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: light-dark(#2563eb, #8ab4ff); }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 60rem; }
-h1, h2, h3 { line-height: 1.25; } section { border-top: 1px solid var(--line); margin-top: 2rem; }
-code, pre { font: 0.9em/1.45 ui-monospace, monospace; } code { overflow-wrap: anywhere; }
-pre { background: var(--soft); border-radius: 6px; overflow-x: auto; padding: 0.75rem; }
-table { border-collapse: collapse; width: 100%; } th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem 0.3rem 0;
-  text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; }
-details { margin: 0.4rem 0; } summary { cursor: pointer; }
-.method { color: var(--accent); } .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; padding: 0.1rem 0.4rem; }
-`
-
-/** Prevents the page from loading or running anything and from being framed. The digest allows the page's style. */
-export const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+import { script, style } from './docs-assets.ts'
+import type { ApiDocument, CodeSample, Content, JsonSchema, Operation, Response } from './document-types.ts'
 
 interface DocumentedOperation {
   method: string
@@ -30,8 +9,8 @@ interface DocumentedOperation {
 }
 
 /**
- * Returns the API document as one HTML page. The page has no script and no external resource, and all texts are
- * escaped.
+ * Returns the API document as one HTML page: its navigation lists the routes, and the page shows one of them. It loads
+ * nothing and needs no script; its own script adds the search. All texts are escaped.
  */
 export function docsPage(document: ApiDocument): string {
   const { info, servers, tags, components } = document
@@ -48,26 +27,34 @@ export function docsPage(document: ApiDocument): string {
 <style>${new Html(style)}</style>
 </head>
 <body>
+<aside>
+<a href="#start"><b>${info.title}</b></a> ${info.version}
+<input type="search" placeholder="Search" aria-label="Search routes and texts" hidden>
+<nav aria-label="Routes">
+${tags.map((tag) => html`<h2>${tag.name}</h2><ul>${ofTag(tag.name).map(entry)}</ul>\n`)}
+<h2>Reference</h2><ul><li><a href="#schemas">Schemas</a></li><li><a href="#all">Everything on one page</a></li></ul>
+</nav>
+</aside>
+<main id="all">
+<section id="start">
 <h1>${info.title} <small>${info.version}</small></h1>
 <p>${servers.map(({ url }) => html`<code>${url}</code> `)}· <a href="openapi.json">OpenAPI document</a></p>
 ${text(info.description)}
-<nav>${tags.map((tag) => html`<h2>${tag.name}</h2>${text(tag.description)}${contents(ofTag(tag.name))}\n`)}</nav>
-<main>
+<table>${tags.map((tag) => html`<tr><td><b>${tag.name}</b></td><td>${inline(tag.description)}</td></tr>`)}</table>
+</section>
 ${tags.map((tag) => ofTag(tag.name).map(section))}
 <section id="schemas"><h2>Schemas</h2>
 ${Object.entries(components.schemas).map(schemaEntry)}
 </section>
 </main>
+<script>${new Html(script)}</script>
 </body>
 </html>
 `.text
 }
 
-function contents(operations: readonly DocumentedOperation[]): Html {
-  const items = operations.map(
-    ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a>${marks(operation)}</li>`,
-  )
-  return html`<ul>${items}</ul>`
+function entry({ method, operation }: DocumentedOperation): Html {
+  return html`<li><a href="#${operation.operationId}"><span class="method">${method}</span>${operation.summary}</a></li>`
 }
 
 function section({ method, path, operation }: DocumentedOperation): Html {
@@ -80,12 +67,21 @@ function section({ method, path, operation }: DocumentedOperation): Html {
 <h2>${operation.summary}${marks(operation)}</h2>
 <p><code><b class="method">${method}</b> ${path}</code></p>
 ${text(operation.description)}
+${samples(operation)}
 ${rows.length > 0 && html`<h3>Parameters</h3><table>${rows}</table>`}
 ${requestBody && html`<h3>Request</h3>${text(requestBody.description)}${bodies(requestBody.content)}`}
 <h3>Answers</h3>
 ${Object.entries(responses).map(responseEntry)}
 </section>
 `
+}
+
+function samples({ operationId, 'x-codeSamples': all = [] }: Operation): Html {
+  const each = ({ label, source }: CodeSample, index: number) =>
+    html`<details name="sample-${operationId}" data-language="${label}"${index === 0 && new Html(' open')}><summary>${label}</summary>
+<pre>${source}</pre></details>
+`
+  return html`<h3>Example</h3>\n${all.map(each)}`
 }
 
 function marks(operation: Operation): Html[] {

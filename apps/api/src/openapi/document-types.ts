@@ -34,6 +34,13 @@ export interface Parameter {
   example: string | number
 }
 
+/** An example of a request in one language, as tools for OpenAPI documents show it. */
+export interface CodeSample {
+  lang: string
+  label: string
+  source: string
+}
+
 export interface Operation {
   operationId: string
   tags: string[]
@@ -47,6 +54,7 @@ export interface Operation {
   requestBody?: { required: true; description: string; content: Record<string, Content> }
   /** By status. */
   responses: Record<string, Response>
+  'x-codeSamples'?: CodeSample[]
 }
 
 /** The operations of one path, by method. */

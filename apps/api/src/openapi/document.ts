@@ -2,6 +2,7 @@ import { documented } from '@sluice/contract'
 import type { z } from 'zod'
 import type { Endpoint } from '../endpoint.ts'
 import { endpoints } from '../endpoints/index.ts'
+import { codeSamples } from './code-samples.ts'
 import type { ApiDocument, Content, JsonSchema, Operation, Parameter } from './document-types.ts'
 import { responsesOf } from './responses.ts'
 import { allSchemas, schemaRef } from './schemas.ts'
@@ -32,7 +33,7 @@ const tags: Record<Endpoint['tag'], string> = {
 export function openApiDocument(apiUrl: string): ApiDocument {
   const byPath = Map.groupBy(endpoints, ({ path }) => path)
   const paths = [...byPath].map(([path, same]) => {
-    return [path, Object.fromEntries(same.map((each) => [each.method.toLowerCase(), operationOf(each)]))]
+    return [path, Object.fromEntries(same.map((each) => [each.method.toLowerCase(), withSamples(apiUrl, each)]))]
   })
   return {
     openapi: '3.1.0',
@@ -63,6 +64,11 @@ const idempotencyKey: Parameter = {
   ].join(' '),
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
+}
+
+function withSamples(apiUrl: string, endpoint: Endpoint): Operation {
+  const operation = operationOf(endpoint)
+  return { ...operation, 'x-codeSamples': codeSamples(apiUrl, endpoint.method, endpoint.path, operation) }
 }
 
 function operationOf(endpoint: Endpoint): Operation {

@@ -65,13 +65,21 @@ export function responsesOf(endpoint: Endpoint): Record<string, Response> {
     ...(limit === undefined ? [] : anyToken),
     ...anyRequest,
   ]
-  const responses: Record<string, Response> = { [answer.status]: success(answer), ...refused(all) }
+  const responses: Record<string, Response> = {
+    [answer.status]: success(answer),
+    ...(answer.hasValidator && { 304: notModified(answer) }),
+    ...refused(all),
+  }
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const headers = { ...headersOf(status, endpoint), ...response.headers, ...endpoint.headers }
       return [status, { ...response, headers }]
     }),
   )
+}
+
+function notModified({ headers = {} }: Endpoint['answer']): Response {
+  return { description: 'The client has it already, as `If-None-Match` says.', headers }
 }
 
 function success({ description, schema, example, content, headers }: Endpoint['answer']): Response {

@@ -12,9 +12,9 @@ interface LimitOptions {
   profileKeys?: string
 }
 
-/** Adds `sluice app limits`. */
-export function addAppLimitsCommand(app: Command): void {
-  const command = app
+/** Adds `sluice apps limits`. */
+export function addAppLimitsCommand(apps: Command): void {
+  const command = apps
     .command('limits')
     .description('show or set the limits of an app; `default` makes the setting apply again')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -33,7 +33,7 @@ export function addAppLimitsCommand(app: Command): void {
       const { limits } = await withDatabase((db) => showApp(db, appId))
       print(command, { app_id: appId, ...limits }, () =>
         fields({
-          App: appId,
+          App: String(appId),
           'Bulk imports': limits.bulk_import ?? 'as the setting says',
           'Profile keys': limits.profile_keys ?? 'as the setting says',
         }),

@@ -5,28 +5,28 @@ import type { Command } from 'commander'
 import { pino } from 'pino'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { fields, print, table } from '../output.ts'
+import { count, dateOf, fields, print, printList, sorted } from '../output.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
-/** Adds `sluice app list`, `sluice app show`, `sluice app rename` and `sluice app delete` (second-day.md §6, Apps). */
-export function addAppManagementCommands(app: Command): void {
-  const list = app
+/** Adds `sluice apps list`, `show`, `rename` and `delete` (second-day.md §6, Apps). */
+export function addAppManagementCommands(apps: Command): void {
+  const list = apps
     .command('list')
     .description('all apps')
     .action(async () => {
-      const apps = await withDatabase(listAppSummaries)
-      const rows = apps.map(({ app_id, name, created_at, paused, deleting }) => ({
-        APP: app_id,
+      const summaries = await withDatabase(listAppSummaries)
+      const rows = summaries.map(({ app_id, name, created_at, paused, deleting }) => ({
+        APP: String(app_id),
         NAME: name,
-        CREATED: created_at,
+        CREATED: dateOf(created_at),
         IMPORTS: deleting ? 'being deleted' : paused ? 'paused' : 'run',
       }))
-      print(list, apps, () => table(rows, 'No apps.'))
+      printList(list, summaries, rows, 'No apps.')
     })
 
-  addShowCommand(app)
+  addShowCommand(apps)
 
-  const rename = app
+  const rename = apps
     .command('rename')
     .description('give an app another name')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -40,11 +40,11 @@ export function addAppManagementCommands(app: Command): void {
       print(rename, { app_id: appId, name }, () => `App ${appId} is ${name} now.`)
     })
 
-  addDeleteCommand(app)
+  addDeleteCommand(apps)
 }
 
-function addShowCommand(app: Command): void {
-  const show = app
+function addShowCommand(apps: Command): void {
+  const show = apps
     .command('show')
     .description('an app with its members, figures and limits')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -52,16 +52,16 @@ function addShowCommand(app: Command): void {
       const view = await withDatabase((db) => showApp(db, appId))
       print(show, view, () =>
         fields({
-          App: view.app_id,
+          App: String(view.app_id),
           Name: view.name,
-          Created: view.created_at,
-          'Paused since': view.paused_at,
+          Created: dateOf(view.created_at),
+          'Paused since': dateOf(view.paused_at),
           Token: view.token_last_four && `…${view.token_last_four}`,
           Members: view.members.map(({ email }) => email).join(', '),
           Users: view.users,
           'Profile keys': view.profile_keys,
-          Imports: Object.entries(view.imports)
-            .map(([state, number]) => `${number} ${state}`)
+          Imports: sorted(view.imports)
+            .map(([state, number]) => `${count(number)} ${state}`)
             .join(', '),
           'Limit of bulk imports': view.limits.bulk_import ?? 'as the settings say',
           'Limit of profile keys': view.limits.profile_keys ?? 'as the settings say',
@@ -70,8 +70,8 @@ function addShowCommand(app: Command): void {
     })
 }
 
-function addDeleteCommand(app: Command): void {
-  const remove = app
+function addDeleteCommand(apps: Command): void {
+  const remove = apps
     .command('delete')
     .description('delete an app with its users, profiles, imports, files, keys and tokens; this cannot be undone')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -88,7 +88,7 @@ function addDeleteCommand(app: Command): void {
       )
       const { users = 0, imports = 0 } = deleted
       print(remove, { app_id: appId, deleted: true, users, imports }, () =>
-        fields({ 'Deleted app': appId, Users: users, Imports: imports }),
+        fields({ 'Deleted app': String(appId), Users: users, Imports: imports }),
       )
     })
 }

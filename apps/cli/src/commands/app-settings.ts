@@ -7,9 +7,9 @@ import { Failure } from '../failure.ts'
 import { fields, print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 
-/** Adds `sluice app set` to the command `app`. */
-export function addAppSetCommand(app: Command): void {
-  const set = app
+/** Adds `sluice apps set`. */
+export function addAppSetCommand(apps: Command): void {
+  const set = apps
     .command('set')
     .description('change the settings of an app')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -22,7 +22,7 @@ export function addAppSetCommand(app: Command): void {
         ([isChange]) => ({ outcome: outcomeOf(isChange) }),
       )
       const settings = { app_id: appId, name: found?.name, new_keys: newKeys }
-      print(set, settings, () => fields({ 'App ID': appId, Name: found?.name, 'New keys': newKeys }))
+      print(set, settings, () => fields({ 'App ID': String(appId), Name: found?.name, 'New keys': newKeys }))
     })
 }
 

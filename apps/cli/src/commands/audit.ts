@@ -1,15 +1,15 @@
 import { type AuditView, auditActions, auditLogPages } from '@sluice/audit-log'
 import { printable, printableJson } from '@sluice/local-stack/printable'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { localTime } from '../output.ts'
+import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice audit` (second-day.md §6, Audit lines). */
-export function addAuditCommand(program: Command): void {
-  const audit = program
-    .command('audit')
-    .description('who did what, newest first; with --json one JSON document a line')
+/** Completes `sluice audit` (second-day.md §6, Audit lines). */
+export function addAuditCommand(audit: Command): void {
+  audit
     .option('--app <id>', 'only entries of this app', parseAppId)
-    .option('--since <time>', 'only entries since a time (ISO 8601), or within 90m, 12h or 7d', parseSince)
+    .option('--since <time>', `only entries since this time (${timeForms})`, parseTime)
     .option('--json', 'print one JSON document a line and nothing else on stdout')
     .action(async ({ app, since }: { app?: number; since?: Date }) => {
       const isJson = audit.optsWithGlobals<{ json?: boolean }>().json === true
@@ -25,7 +25,7 @@ export function addAuditCommand(program: Command): void {
 function textLine(entry: AuditView): string {
   const app = entry.app_id === null ? 'all apps' : `app ${entry.app_id}`
   const parts = [
-    entry.at,
+    localTime(new Date(entry.at)),
     app,
     `${entry.who} (${entry.who_type})`,
     auditActions[entry.what],
@@ -33,15 +33,4 @@ function textLine(entry: AuditView): string {
     entry.outcome,
   ]
   return printable([...parts, entry.address].filter((part) => part !== null && part !== '').join('  '))
-}
-
-const unitsMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-function parseSince(text: string): Date {
-  const [, amount, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  const isAge = amount !== undefined && unit !== undefined
-  const since = isAge ? new Date(Date.now() - Number(amount) * unitsMs[unit as keyof typeof unitsMs]) : new Date(text)
-  if (Number.isNaN(since.getTime()))
-    throw new InvalidArgumentError('It must be a time such as 2026-03-07T00:00:00Z, or 7d.')
-  return since
 }

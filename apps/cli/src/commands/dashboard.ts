@@ -6,15 +6,13 @@ import { fields, print } from '../output.ts'
 import { dashboardUrl } from '../stack.ts'
 
 /** Adds `sluice dashboard link`. */
-export function addDashboardCommand(program: Command): void {
-  const link = program
-    .command('dashboard')
-    .description('links to the dashboard')
+export function addDashboardCommands(dashboard: Command): void {
+  const link = dashboard
     .command('link')
     .description('create a link that signs in a member or an operator, once')
     .requiredOption('--email <address>', 'address of the member or operator')
     .action(async ({ email }: { email: string }) => {
-      const dashboard = await dashboardUrl()
+      const url = await dashboardUrl()
       const created = await withAudit(
         { appId: undefined, what: 'sign_in.link', target: email },
         (db) => createLink(db, email),
@@ -22,7 +20,7 @@ export function addDashboardCommand(program: Command): void {
       )
       if (created === undefined)
         throw new Failure(`${JSON.stringify(email)} is neither a member of an app nor an operator`)
-      const result = { url: `${dashboard}/sign-in/${created.secret}`, expires_at: created.expiresAt.toISOString() }
-      print(link, result, () => fields({ Link: result.url, 'Good until': result.expires_at }))
+      const result = { url: `${url}/sign-in/${created.secret}`, expires_at: created.expiresAt.toISOString() }
+      print(link, result, () => fields({ Link: result.url, 'Good until': created.expiresAt }))
     })
 }

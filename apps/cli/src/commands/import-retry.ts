@@ -7,9 +7,9 @@ import { describeImport } from '../import-text.ts'
 import { print } from '../output.ts'
 import { linkBase, withDatabase, withStorage } from '../stack.ts'
 
-/** Adds `sluice import retry`. */
-export function addImportRetryCommand(importCommand: Command): void {
-  const retry = importCommand
+/** Adds `sluice imports retry`. */
+export function addImportRetryCommand(group: Command): void {
+  const retry = group
     .command('retry')
     .description('import the file of a failed or cancelled import again, as a new import after all that wait')
     .argument('<import-id>')

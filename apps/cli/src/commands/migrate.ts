@@ -7,35 +7,32 @@ import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { databaseUrl } from '../stack.ts'
 
-/** Adds `sluice migrate`. */
-export function addMigrateCommand(program: Command): void {
-  const command = program
-    .command('migrate')
-    .description('bring the database schema up to date')
-    .action(async () => {
-      const { MIGRATION_DATABASE_URL, CELL, ...settings } = readSettings(process.env, [
-        'REDIS_URL',
-        'REDIS_SENTINELS',
-        'MIGRATION_DATABASE_URL',
-        'CELL',
-      ])
-      const url = MIGRATION_DATABASE_URL ?? (await databaseUrl())
-      const store = sharedStore({ ...settings, DATABASE_URL: url })
-      const applied = await migrate(url)
-      await migrateQueue(store)
-      await assign(url, CELL)
-      // Recorded afterwards, because the table of the audit log may not exist before the migration.
-      if (applied.length > 0)
-        await withAudit(
-          { appId: undefined, what: 'schema.migrate', target: applied.join(', ') },
-          async () => {},
-          undefined,
-          url,
-        )
-      print(command, { applied }, () =>
-        applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
+/** Completes `sluice migrate`. */
+export function addMigrateCommand(migration: Command): void {
+  migration.action(async () => {
+    const { MIGRATION_DATABASE_URL, CELL, ...settings } = readSettings(process.env, [
+      'REDIS_URL',
+      'REDIS_SENTINELS',
+      'MIGRATION_DATABASE_URL',
+      'CELL',
+    ])
+    const url = MIGRATION_DATABASE_URL ?? (await databaseUrl())
+    const store = sharedStore({ ...settings, DATABASE_URL: url })
+    const applied = await migrate(url)
+    await migrateQueue(store)
+    await assign(url, CELL)
+    // Recorded afterwards, because the table of the audit log may not exist before the migration.
+    if (applied.length > 0)
+      await withAudit(
+        { appId: undefined, what: 'schema.migrate', target: applied.join(', ') },
+        async () => {},
+        undefined,
+        url,
       )
-    })
+    print(migration, { applied }, () =>
+      applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`,
+    )
+  })
 }
 
 /** Assigns the database to its cell. */

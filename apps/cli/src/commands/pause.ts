@@ -11,27 +11,23 @@ const effects = {
   resume: 'workers continue within a second',
 } as const
 
-/** Adds `sluice pause` and `sluice resume`. */
-export function addPauseCommands(program: Command): void {
-  for (const action of ['pause', 'resume'] as const) {
-    const all = program
-      .command(action)
-      .description(`${action} the imports of all apps; ${effects[action]}`)
-      .action(async () => {
-        const changed = await withAudit(
-          { appId: undefined, what: `service.${action}` },
-          (db) => change(db, action, undefined),
-          (isChange) => ({ outcome: outcomeOf(isChange) }),
-        )
-        print(all, { paused: action === 'pause', changed }, () => describe('The imports of all apps', action, changed))
-      })
-  }
+/** Completes `sluice pause` or `sluice resume`. */
+export function addPauseCommand(all: Command): void {
+  const action = all.name() === 'pause' ? 'pause' : 'resume'
+  all.action(async () => {
+    const changed = await withAudit(
+      { appId: undefined, what: `service.${action}` },
+      (db) => change(db, action, undefined),
+      (isChange) => ({ outcome: outcomeOf(isChange) }),
+    )
+    print(all, { paused: action === 'pause', changed }, () => describe('The imports of all apps', action, changed))
+  })
 }
 
-/** Adds `sluice app pause` and `sluice app resume` to the command `app`. */
-export function addAppPauseCommands(app: Command): void {
+/** Adds `sluice apps pause` and `sluice apps resume`. */
+export function addAppPauseCommands(apps: Command): void {
   for (const action of ['pause', 'resume'] as const) {
-    const one = app
+    const one = apps
       .command(action)
       .description(`${action} the imports of an app; ${effects[action]}`)
       .requiredOption('--app <id>', 'ID of the app', parseAppId)

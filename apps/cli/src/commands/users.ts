@@ -3,15 +3,13 @@ import { requireApp } from '@sluice/accounts'
 import { showUserDocument } from '@sluice/deletions'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
-import { fields, print, table } from '../output.ts'
+import { fields, localTime, print, sorted, table } from '../output.ts'
 import { registerFrom } from '../register-users.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice users register` and `sluice user show`. */
-export function addUserCommands(program: Command): void {
-  const register = program
-    .command('users')
-    .description('manage the users of an app')
+/** Adds `sluice users register` and `sluice users show`. */
+export function addUserCommands(users: Command): void {
+  const register = users
     .command('register')
     .description('register user IDs, one per line, from a file or stdin')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -27,9 +25,7 @@ export function addUserCommands(program: Command): void {
       )
     })
 
-  const show = program
-    .command('user')
-    .description('look up a user of an app')
+  const show = users
     .command('show')
     .description('show a user with every profile value')
     .argument('<user-id>')
@@ -38,15 +34,16 @@ export function addUserCommands(program: Command): void {
       const user = await withDatabase((db) => showUserDocument(db, app, userId))
       if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)
       print(show, user, () => {
-        const values = Object.entries(user.profiles).map(([key, { type, value }]) => ({
+        const values = sorted(user.profiles).map(([key, { type, value }]) => ({
           KEY: key,
           TYPE: type,
-          VALUE: value,
+          VALUE: String(value),
         }))
         const head = fields({
           User: user.user_id,
           'Campaign target': user.campaign_target ? 'yes' : 'no',
-          Deletion: user.deletion && `${user.deletion.state}, completes ${user.deletion.completes_at}`,
+          Deletion:
+            user.deletion && `${user.deletion.state}, completes ${localTime(new Date(user.deletion.completes_at))}`,
         })
         return `${head}\n\n${table(values, 'No profile values.')}`
       })

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
  * import. A shared module may import only shared modules, and modules of its own folder.
  */
 const shared = [
+  '@sluice/contract/close-names',
   '@sluice/contract/import-messages',
   '@sluice/contract/limits',
   '@sluice/csv/browser',

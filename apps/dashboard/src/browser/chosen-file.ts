@@ -1,12 +1,20 @@
-import { fileMessages } from '@sluice/contract/import-messages'
+import type { Type } from './column-check.ts'
 import { type DetectedDialect, detectDialect } from './conversion/dialect.ts'
 import { decodeStart, type Encoding, encodingOfMark } from './conversion/encodings.ts'
 import { kindProblem } from './conversion/file-kind.ts'
 import { guessEncoding } from './conversion/guess-encoding.ts'
-import { type ColumnPlan, needsConversion, type Plan, recordConverters, unchangedColumn } from './conversion/plan.ts'
+import {
+  type ColumnPlan,
+  changesRecords,
+  isChanged,
+  type Plan,
+  recordConverters,
+  unchangedColumn,
+} from './conversion/plan.ts'
 import { headerFormProblem, type Separator } from './conversion/record-reader.ts'
+import { writeRecord } from './conversion/record-writer.ts'
 import type { OtherText } from './conversion/utf8-check.ts'
-import { type Preview, readPreview } from './csv-preview.ts'
+import { type CountedPreview, type Preview, readPreview } from './csv-preview.ts'
 import { type FileStart, readStart } from './file-start.ts'
 
 /** The number of rows from which types are inferred: the default of the import's setting `INFERENCE_ROWS`. */
@@ -14,6 +22,17 @@ const sampleRows = 1_000
 
 /** How the encoding of a file was determined. A person must check a guess. */
 export type Evidence = 'mark' | 'utf-8' | 'guess' | 'choice'
+
+/** What a person has chosen for a column. */
+export interface ColumnChoice extends ColumnPlan {
+  /** The type of a new key; undefined if the import infers it. */
+  type?: Type | undefined
+}
+
+/** Whether anything was chosen for a column. */
+export function isChosen(column: ColumnChoice): boolean {
+  return isChanged(column) || column.type !== undefined
+}
 
 /** A file that cannot be imported, with the reason that the page shows. */
 export class RefusedFile extends Error {
@@ -28,9 +47,9 @@ export class ChosenFile {
   evidence: Evidence
   dialect: DetectedDialect
   /** The columns of the file with a person's choices; empty if there is no header. */
-  columns: ColumnPlan[] = []
+  columns: ColumnChoice[] = []
   /** The first rows of the file before any conversion; undefined if there is no header. */
-  source: Preview | undefined
+  source: CountedPreview | undefined
   /** Set if the file is not UTF-8, and no byte order mark decides. */
   readonly otherText: OtherText | undefined
   #hasChosenSeparator = false
@@ -76,10 +95,12 @@ export class ChosenFile {
 
   /** Returns why an import would refuse the form of the header; undefined if it would not. */
   headerProblem(): string | undefined {
-    const text = this.#text().slice(this.dialect.prefixLength)
-    const problem = headerFormProblem(text, this.start.isWhole, this.dialect)
-    // A conversion ends each line.
-    return problem === fileMessages.noLineBreak && needsConversion(this.plan('')) ? undefined : problem
+    const { source, start, dialect } = this
+    const plan = this.plan('')
+    if (source === undefined || !changesRecords(plan))
+      return headerFormProblem(this.#text().slice(dialect.prefixLength), start.isWhole, dialect)
+    const converted = writeRecord(recordConverters(plan).header({ cells: source.header }))
+    return headerFormProblem(converted, true, { separator: ',', lineBreak: '\n' })
   }
 
   #detect(): DetectedDialect {

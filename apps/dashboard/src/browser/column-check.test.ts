@@ -7,9 +7,11 @@ const rules = (changes: Partial<ImportRules> = {}): ImportRules => ({
   keys: {},
   newKeys: 'register',
   clearMarker: '',
+  declared: {},
   ...changes,
 })
-const problemsOf = (...header: string[]) => checkColumns({ header, rows: [] }, rules()).problems
+const problemsOf = (...header: string[]) =>
+  checkColumns({ header, rows: [] }, rules()).refusals.map(({ message }) => message)
 
 describe('a file is refused with', () => {
   test.each([
@@ -45,8 +47,8 @@ test('values that do not have the type of their registered key are counted; type
     ['u3', ''],
   ]
   const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS']
-  const { columns, problems } = checkColumns({ header, rows }, rules({ keys: { age: 'int' } }))
-  expect(problems).toEqual([])
+  const { columns, refusals } = checkColumns({ header, rows }, rules({ keys: { age: 'int' } }))
+  expect(refusals).toEqual([])
   expect(columns.map(({ name, type, isRegistered, misfits }) => [name, type, isRegistered, misfits])).toEqual([
     ['user_id', 'identifies the user', false, 0],
     ['age', 'int', true, 1],
@@ -71,15 +73,20 @@ test('values that lose their spelling in an inferred type are warned about; the 
     warnings: [{ message: '1 of 2 values begin with 0, which int does not keep', examples: ['007'] }],
   })
   expect(columns[2]).toMatchObject({ type: 'string', warnings: [] })
-  expect(columns[2]?.misfitsIn('int')).toBe(1)
+  const chosen = checkColumns(
+    { header, rows },
+    rules({ clearMarker: '#N/A', declared: { zip: 'string', name: 'int' } }),
+  )
+  expect(chosen.columns[1]).toMatchObject({ type: 'string', isNew: true, warnings: [], misfits: 0 })
+  expect(chosen.columns[2]).toMatchObject({ type: 'int', misfits: 1 })
   const registered = checkColumns({ header, rows }, rules({ keys: { zip: 'int' }, clearMarker: '#N/A' }))
   expect(registered.columns[1]).toMatchObject({ isRegistered: true, warnings: [], misfits: 0 })
 })
 
-test('an app that refuses new keys refuses the file, and names the columns', () => {
-  const found = checkColumns(
-    { header: ['user_id', 'zip', 'b'], rows: [] },
-    rules({ newKeys: 'refuse', keys: { b: 'int' } }),
+test('an app that refuses new keys refuses the file, and names the columns whose type nobody has chosen', () => {
+  const { refusals } = checkColumns(
+    { header: ['user_id', 'zip', 'b', 'c'], rows: [] },
+    rules({ newKeys: 'refuse', keys: { b: 'int' }, declared: { c: 'string' } }),
   )
-  expect(found.problems).toEqual(['profile keys are not registered: zip'])
+  expect(refusals.map(({ message }) => message)).toEqual(['profile keys are not registered: zip'])
 })

@@ -9,15 +9,17 @@ export const types = ['string', 'int', 'decimal', 'datetime'] as const
 export type Type = (typeof types)[number]
 
 /** The registered keys of an app with their types. */
-export type Keys = Readonly<Record<string, Type>>
+type Keys = Readonly<Record<string, Type>>
 
-/** The settings that decide, together with the file, what an import does with columns. */
+/** The settings and choices that decide, together with the file, what an import does with columns. */
 export interface ImportRules {
   keys: Keys
   /** Whether the app registers new keys, or refuses files that have any. */
   newKeys: 'register' | 'refuse'
   /** A cell with this text removes a value from the profile. Empty if there is no such text. */
   clearMarker: string
+  /** The types that a person has chosen for new keys. They are sent with the file. */
+  declared: Keys
 }
 
 /** A warning about the inferred type. */
@@ -29,7 +31,7 @@ export interface Warning {
 /** How an import would treat a column. */
 export interface ColumnCheck {
   name: string
-  /** The type, or the purpose of a column without a type, in words. */
+  /** The registered, chosen or inferred type, or the purpose of a column without a type, in words. */
   type: string
   /** The key is registered, so its type is final. */
   isRegistered: boolean
@@ -41,61 +43,100 @@ export interface ColumnCheck {
   isNew: boolean
   /** Why the inferred type may be wrong. */
   warnings: readonly Warning[]
-  /** Number of rows of the preview whose value does not have the registered type. */
+  /** Number of rows of the preview whose value does not have the registered or chosen type. */
   misfits: number
-  /** Returns the number of rows whose value does not fit the given type. */
-  misfitsIn: (type: Type) => number
   /** The column is a reason to refuse the file. */
   isRefused: boolean
 }
 
+/** Whether an import would register the key of a column, as far as the first rows tell. */
+export function registersKey({ isNew, isRefused, type }: ColumnCheck): boolean {
+  return isNew && !isRefused && types.some((each) => each === type)
+}
+
+/** A reason why an import would refuse a file, in the words of the import, and what a person can do about it. */
+export interface Refusal {
+  message: string
+  remedy: string
+}
+
 /**
- * Checks the columns of a preview with the rules of the import. `problems` are all reasons to refuse the whole file, in
- * the words of the import. The import itself names only the first reason.
+ * Checks the columns of a preview with the rules of the import. `refusals` are all reasons to refuse the whole file.
+ * The import itself names only the first reason.
  */
 export function checkColumns(
   { header, rows }: Preview,
   rules: ImportRules,
-): { columns: ColumnCheck[]; problems: string[] } {
+): { columns: ColumnCheck[]; refusals: Refusal[] } {
   const doubled = [...new Set(header.filter((name, index) => name !== '' && header.indexOf(name) !== index))]
   const standard = header.filter((name) => name.startsWith(standardPrefix))
   const long = header.filter((name) => [...name].length > limits.keyLength)
   const refused = new Set([...doubled, ...standard, ...long, ''])
-  const columns = header.map((name, index) => ({
-    ...checkColumn(
-      name,
-      rows.map((row) => row[index] ?? ''),
-      rules,
-    ),
-    isRefused: refused.has(name),
-  }))
-  const unknown = columns.filter(({ isNew, isRefused }) => isNew && !isRefused).map(({ name }) => name)
-  const problems = [
-    header.includes('') && fileMessages.emptyColumns,
-    doubled.length > 0 && fileMessages.duplicateColumns(doubled.join(', ')),
-    !header.includes(userIdColumn) && fileMessages.noUserIdColumn,
-    long.length > 0 && fileMessages.columnsTooLong(long.map((name) => `${name.slice(0, 40)}…`).join(', ')),
-    standard.length > 0 && fileMessages.standardProfiles(standard.join(', ')),
-    rules.newKeys === 'refuse' && unknown.length > 0 && fileMessages.keysNotRegistered(unknown.join(', ')),
-  ].filter((problem) => problem !== false)
-  return { columns, problems }
+  const columns = header.map((name, index) => {
+    const cells = rows.map((row) => row[index] ?? '')
+    return { ...checkColumn(name, cells, rules), isRefused: refused.has(name) }
+  })
+  const isUnknown = ({ name, isNew, isRefused }: ColumnCheck) =>
+    isNew && !isRefused && !Object.hasOwn(rules.declared, name)
+  const unknown = rules.newKeys === 'refuse' ? columns.filter(isUnknown).map(({ name }) => name) : []
+  const refusals = [
+    header.includes('') && refusal(fileMessages.emptyColumns, 'Name the key of each column, or leave it out.'),
+    doubled.length > 0 &&
+      refusal(fileMessages.duplicateColumns(doubled.join(', ')), 'Choose different keys, or leave columns out.'),
+    !header.includes(userIdColumn) && refusal(fileMessages.noUserIdColumn, 'Choose the column that has the user IDs.'),
+    long.length > 0 &&
+      refusal(
+        fileMessages.columnsTooLong(long.map((name) => `${name.slice(0, 40)}…`).join(', ')),
+        'Choose a shorter key, or leave the column out.',
+      ),
+    standard.length > 0 &&
+      refusal(fileMessages.standardProfiles(standard.join(', ')), 'Choose another key, or leave the column out.'),
+    unknown.length > 0 &&
+      refusal(
+        fileMessages.keysNotRegistered(unknown.join(', ')),
+        'This app registers no key by itself: choose a type, or leave the column out.',
+      ),
+  ].filter((each) => each !== false)
+  return { columns, refusals }
+}
+
+const formRemedies: ReadonlyMap<string, string> = new Map([
+  [fileMessages.empty, 'Choose a file that has rows.'],
+  [fileMessages.headerQuote, 'Correct the quotes in the first row, and choose the file again.'],
+  [fileMessages.noLineBreak, 'End the first row with a line break, and choose the file again.'],
+  [fileMessages.headerTooLarge, 'Leave columns out, or choose shorter keys.'],
+])
+
+/** Returns the refusal of a header because of its form. Accepts the message of the import. */
+export function formRefusal(message: string): Refusal {
+  return refusal(message, formRemedies.get(message) ?? '')
+}
+
+function refusal(message: string, remedy: string): Refusal {
+  return { message, remedy }
 }
 
 function checkColumn(
   name: string,
   cells: readonly string[],
-  { keys, clearMarker }: ImportRules,
+  { keys, clearMarker, declared }: ImportRules,
 ): Omit<ColumnCheck, 'isRefused'> {
-  const values = cells.filter((value) => value !== '' && value !== clearMarker)
-  const misfitsIn = (type: Type) => values.filter((value) => !isOfType(value, type)).length
-  const column = { name, isRegistered: false, isNew: false, misfits: 0, misfitsIn, warnings: [] }
+  const column = { name, isRegistered: false, isNew: false, misfits: 0, warnings: [] }
   if (name === userIdColumn) return { ...column, type: 'identifies the user' }
   if (name === serviceErrorsColumn) return { ...column, type: 'ignored' }
-  const registered = Object.hasOwn(keys, name) ? keys[name] : undefined
+  const values = cells.filter((value) => value !== '' && value !== clearMarker)
+  const misfitsIn = (type: Type) => values.filter((value) => !isOfType(value, type)).length
+  const registered = typeIn(keys, name)
   if (registered !== undefined)
     return { ...column, type: registered, isRegistered: true, misfits: misfitsIn(registered) }
   const inference = new TextInference()
   for (const value of values) inference.add(value)
   const inferred = inference.type()
+  const chosen = typeIn(declared, name)
+  if (chosen !== undefined) return { ...column, type: chosen, inferred, isNew: true, misfits: misfitsIn(chosen) }
   return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings: inference.warnings() }
+}
+
+function typeIn(keys: Keys, name: string): Type | undefined {
+  return Object.hasOwn(keys, name) ? keys[name] : undefined
 }

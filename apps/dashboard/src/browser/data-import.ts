@@ -4,6 +4,7 @@ import { needsConversion } from './conversion/plan.ts'
 import { show, showProblem, write } from './elements.ts'
 import { clearView, FileView } from './file-view.ts'
 import { checkInWorker, convertInWorker, TaskFailed } from './run-file-task.ts'
+import { showOutcome } from './send-bar.ts'
 import { Sending, upload } from './upload.ts'
 
 // The data import page: previews the file, converts it if an import could not read it, accepts it by drag and drop, and
@@ -16,14 +17,17 @@ function enhance(form: HTMLFormElement): void {
   const input = form.querySelector<HTMLInputElement>('input[type="file"]')
   const drop = form.querySelector<HTMLElement>('[data-drop]')
   if (input === null || drop === null) return
+  const options = form.querySelector<HTMLElement>('[data-options]')
   const marker = form.querySelector<HTMLInputElement>('[name=clear_marker]')
-  const rules = (): ImportRules => ({
+  const rules = (): Rules => ({
     keys: JSON.parse(form.dataset.keys ?? '{}'),
     newKeys: form.dataset.newKeys === 'refuse' ? 'refuse' : 'register',
     clearMarker: marker?.value ?? '',
   })
   const limitBytes = Number(form.dataset.limit)
   show('[data-drop-hint]', true)
+  // The server reads the fields before the file only. The script can send the file last, wherever the fields are.
+  if (options !== null) document.querySelector('[data-columns]')?.after(options)
   // The page converts these files, or says what to do with them.
   input.accept += ',.tsv,.tab,.txt,.xlsx,.xls,.ods,text/tab-separated-values,text/plain'
 
@@ -34,7 +38,7 @@ function enhance(form: HTMLFormElement): void {
     if (file === undefined) clearView()
   }
   input.addEventListener('change', () => choose(input.files?.[0]))
-  marker?.addEventListener('input', () => reading?.view?.showPreview())
+  marker?.addEventListener('input', () => reading?.view?.showResult())
   acceptDrops(drop, (files) => {
     input.files = files
     choose(files[0])
@@ -45,7 +49,7 @@ function enhance(form: HTMLFormElement): void {
     submitted.preventDefault()
     if (reading?.file !== file) {
       choose(file)
-      showProblem('The file was not read yet. Check how it is read below, then send it. Nothing was sent.')
+      showProblem('The file was not read yet. Check how it is read, then send it. Nothing was sent.')
       return
     }
     void send(form, reading, { button: submitted.submitter, limitBytes, clearMarker: marker?.value ?? '' })
@@ -58,6 +62,8 @@ function enhance(form: HTMLFormElement): void {
   restore()
   window.addEventListener('pageshow', restore)
 }
+
+type Rules = Omit<ImportRules, 'declared'>
 
 function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): void {
   for (const event of ['dragenter', 'dragover']) {
@@ -77,24 +83,24 @@ function acceptDrops(drop: HTMLElement, onFiles: (files: FileList) => void): voi
 /** A file that was chosen. It is read in the background. */
 interface Reading {
   file: File
-  /** Resolves when the file has been read: to the reason why it must not be sent, or to undefined. */
-  refusal: Promise<string | undefined>
-  /** What the page shows of the file, once it has been read. */
+  /** Resolves when the file has been read: to whether it is no file that can be imported. */
+  isRefused: Promise<boolean>
+  /** What the page shows of the file, when it has been read. */
   view: FileView | undefined
   stop(): void
 }
 
 /** Begins to read a file, and shows it or its problem. */
-function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules, limitBytes: number): Reading {
+function openReading(file: File, form: HTMLFormElement, rules: () => Rules, limitBytes: number): Reading {
   const stopped = new AbortController()
   const { signal } = stopped
   clearView()
   showProblem(undefined)
   if (file.size > limitBytes) {
     const size = `${(file.size / 2 ** 20).toFixed(1)} MB`
-    const problem = `The file has ${size}, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here.`
-    showProblem(problem)
-    return { file, refusal: Promise.resolve(problem), view: undefined, stop: () => {} }
+    const message = `The file has ${size}, more than the ${limitBytes / 2 ** 20} MB that can be uploaded here`
+    showOutcome(undefined, [{ message, remedy: 'Compress it with gzip, or split it.' }])
+    return { file, isRefused: Promise.resolve(true), view: undefined, stop: () => {} }
   }
   const onProgress = (share: number) => write('[data-reading]', `Reading the file, ${Math.floor(share * 100)} %`)
   const findOtherText = ({ kind }: ChosenFile['start']) => checkInWorker({ file, kind }, { onProgress, signal })
@@ -102,19 +108,18 @@ function openReading(file: File, form: HTMLFormElement, rules: () => ImportRules
     try {
       const chosen = await readChosenFile(file, findOtherText, navigator.languages)
       if (!signal.aborted) reading.view = new FileView(chosen, form, rules)
-      return undefined
     } catch (error) {
+      if (signal.aborted) return false
+      clearView()
       const isRefused = error instanceof RefusedFile
-      const problem = isRefused ? error.message : 'The file cannot be read. If it is compressed, it is damaged.'
-      if (!signal.aborted) {
-        clearView()
-        showProblem(problem)
-      }
-      // A damaged file is sent anyway, because the import reports what is wrong with it.
-      return isRefused ? problem : undefined
+      if (isRefused) showOutcome(undefined, [{ message: error.message, remedy: '' }])
+      // It can be sent anyway, because the import reports what is wrong with it.
+      else showProblem('The file cannot be read. If it is compressed, it is damaged.')
+      return isRefused
     }
+    return false
   }
-  const reading: Reading = { file, refusal: read(), view: undefined, stop: () => stopped.abort() }
+  const reading: Reading = { file, isRefused: read(), view: undefined, stop: () => stopped.abort() }
   return reading
 }
 
@@ -127,23 +132,25 @@ interface SendOptions {
 
 /** Converts a file if necessary, and sends it with the form. */
 async function send(form: HTMLFormElement, reading: Reading, options: SendOptions): Promise<void> {
-  // `FormData` omits disabled fields, and `Sending` disables them.
   const body = new FormData(form)
   const isSeen = reading.view !== undefined
-  const sending = new Sending(form)
+  const sending = new Sending()
   try {
-    const refusal = await reading.refusal
+    const isRefused = await reading.isRefused
     const { view } = reading
-    if (refusal !== undefined) return sending.end(refusal)
+    if (isRefused || view?.isRefused) return sending.end()
     sending.signal.throwIfAborted()
     if (!isSeen && view?.chosen.evidence === 'guess')
-      return sending.end('The file is not UTF-8. Check the encoding below, then send the file. Nothing was sent.')
+      return sending.end('The file is not UTF-8. Check the encoding, then send the file. Nothing was sent.')
+    const isDryRun = options.button?.hasAttribute('formaction') === true
+    if (view !== undefined && !isDryRun && !(await view.acceptsTypes())) return sending.end()
     const file = view === undefined ? reading.file : await convertIfNeeded(view, options, sending)
     await view?.keepMapping()
     sending.signal.throwIfAborted()
     body.set('byte_size', String(file.size))
-    body.set('profile_types', JSON.stringify(Object.fromEntries(view?.types ?? [])))
-    if (file !== reading.file) body.set('file', file, reading.file.name)
+    body.set('profile_types', JSON.stringify(view?.types ?? {}))
+    body.delete('file')
+    body.append('file', file, reading.file.name)
     upload(options.button?.getAttribute('formaction') ?? form.action, body, sending)
   } catch (error) {
     if (sending.signal.aborted) return sending.end()

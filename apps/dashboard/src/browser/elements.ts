@@ -46,9 +46,10 @@ export function numberOf(value: number): string {
   return value.toLocaleString('en-US')
 }
 
+/** Writes a text into an element. Leaves the same text as it is, because screen readers announce each change. */
 export function write(selector: string, text: string): void {
   const found = document.querySelector(selector)
-  if (found !== null) found.textContent = text
+  if (found !== null && found.textContent !== text) found.textContent = text
 }
 
 export function show(selector: string, isShown: boolean): void {

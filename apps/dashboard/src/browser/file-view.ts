@@ -1,74 +1,136 @@
-import type { ChosenFile } from './chosen-file.ts'
-import { checkColumns, type ImportRules } from './column-check.ts'
-import { columnChoicesView } from './column-choices-view.ts'
-import { element, showProblem } from './elements.ts'
-import { findMapping, forgetMapping, type KeptMapping, keepMapping, type Mapping } from './kept-mapping.ts'
-import { isSameMapping, keepTick, mappingOffer } from './mapping-view.ts'
-import { type Choices, previewView, refusal } from './preview-view.ts'
+import { type ChosenFile, type ColumnChoice, isChosen } from './chosen-file.ts'
+import {
+  type ColumnCheck,
+  checkColumns,
+  formRefusal,
+  type ImportRules,
+  type Refusal,
+  registersKey,
+  type Type,
+} from './column-check.ts'
+import { problemsOf, warningText } from './column-row.ts'
+import { ColumnTable } from './column-table.ts'
+import { unchangedColumn } from './conversion/plan.ts'
+import { buttonOf, countedRows, element, showProblem } from './elements.ts'
+import { keepChoices, restoreChoices } from './kept-choices.ts'
+import { findMapping, forgetMapping, isSameMapping, type KeptMapping, keepMapping } from './kept-mapping.ts'
 import { readingView, updateSentAs } from './reading-view.ts'
+import { confirmTypes, type Outcome, showOutcome } from './send-bar.ts'
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 /**
- * Shows a chosen file in three parts: how it is read, what becomes of its columns, and the preview of an import. Each
+ * Shows a chosen file in three parts: how it is read, what becomes of its columns, and what an import would do. Each
  * part depends on the preceding part.
  */
 export class FileView {
   readonly chosen: ChosenFile
-  /** The types that the person has chosen. */
-  readonly types: Choices = new Map()
   readonly #form: HTMLFormElement
-  readonly #rules: () => ImportRules
+  readonly #rules: () => Omit<ImportRules, 'declared'>
   readonly #reading = part('[data-reading]')
   readonly #columns = part('[data-columns]')
-  readonly #preview = part('[data-preview]')
-  readonly #keep = keepTick()
+  readonly #keep = element('input', { type: 'checkbox', checked: '' }) as HTMLInputElement
+  readonly #keepLabel = element('label', {}, this.#keep, ' Keep this mapping for files with the same columns')
+  #table: ColumnTable | undefined
+  #checks: ReadonlyMap<ColumnChoice, ColumnCheck> = new Map()
+  #refusals: readonly Refusal[] = []
+  /** The warnings that the person has accepted. */
+  #accepted = ''
   #kept: KeptMapping | undefined
   /** Number of the last question about a kept mapping. Answers to earlier questions are dropped. */
   #question = 0
 
   /** `rules` returns the rules of the import, which depend on the fields of `form`. */
-  constructor(chosen: ChosenFile, form: HTMLFormElement, rules: () => ImportRules) {
+  constructor(chosen: ChosenFile, form: HTMLFormElement, rules: () => Omit<ImportRules, 'declared'>) {
     this.chosen = chosen
     this.#form = form
     this.#rules = rules
+    const isRestored = restoreChoices(chosen)
     this.#showReading()
+    if (isRestored) this.#offerToStartOver()
   }
 
-  /** Shows the preview again, because the rules have changed. */
-  showPreview(): void {
+  /** The types that the person has chosen for new keys. */
+  get types(): Record<string, Type> {
+    const typed = [...this.#checks].flatMap(([{ key, type }, { isNew }]) =>
+      isNew && type ? [[key, type] as const] : [],
+    )
+    return Object.fromEntries(typed)
+  }
+
+  /** Whether the page knows that an import would refuse the file. */
+  get isRefused(): boolean {
+    return this.#refusals.length > 0
+  }
+
+  /** Checks the columns by the rules of the import, and shows the result. */
+  showResult(): void {
     const { chosen } = this
-    const rules = this.#rules()
-    const preview = chosen.preview(rules.clearMarker)
-    showProblem(undefined)
-    const problem = chosen.headerProblem()
-    const headerProblems = problem === undefined ? [] : [problem]
-    if (preview === undefined) {
-      this.#preview.replaceChildren(refusal(headerProblems))
-      return
-    }
-    const { columns, problems } = checkColumns(preview, rules)
-    const checked = { columns, problems: [...headerProblems, ...problems] }
-    const selectable = checked.columns.filter(({ isNew }) => isNew).map(({ name }) => name)
-    for (const name of this.types.keys()) if (!selectable.includes(name)) this.types.delete(name)
-    const onChoice = () => this.#keep.update(this.#mapping)
-    const choices = { newKeys: rules.newKeys, chosen: this.types, onChoice }
-    this.#preview.replaceChildren(...previewView(chosen.file.name, preview, checked, choices))
+    updateSentAs(this.#reading, chosen)
+    this.#check()
+    this.#table?.show(this.#checks)
+    this.#keepLabel.hidden = !chosen.columns.some(isChosen)
+    keepChoices(chosen)
+    showOutcome(this.#outcome, this.#refusals)
+  }
+
+  /** Asks whether types that may be wrong become final, unless the person has agreed. Resolves to the answer. */
+  async acceptsTypes(): Promise<boolean> {
+    const warnings = [...this.#checks.values()].flatMap(({ name, warnings }) =>
+      warnings.map((warning) => `${name}: ${warningText(warning)}`),
+    )
+    const asked = warnings.join('\n')
+    if (asked === '' || asked === this.#accepted) return true
+    if (!(await confirmTypes(warnings))) return false
+    this.#accepted = asked
+    return true
   }
 
   /** Saves the mapping of the columns if the person chose to keep it, unless the same mapping is saved already. */
   async keepMapping(): Promise<void> {
-    if (this.#keep.tick.hidden || !this.#keep.isOn()) return
-    if (this.#kept !== undefined && isSameMapping(this.#kept, this.#mapping)) return
-    await keepMapping(this.#form, this.#mapping)
+    const { columns } = this.chosen
+    if (this.#keepLabel.hidden || !this.#keep.checked) return
+    if (this.#kept !== undefined && isSameMapping(this.#kept.columns, columns)) return
+    await keepMapping(this.#form, columns)
   }
 
-  get #mapping(): Mapping {
-    return { columns: this.chosen.columns, types: this.types }
+  #check(): void {
+    const { chosen } = this
+    const rules = this.#rules()
+    const imported = chosen.columns.filter(({ isLeftOut }) => !isLeftOut)
+    const declared = Object.fromEntries(imported.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type]])))
+    const preview = chosen.preview(rules.clearMarker) ?? { header: [], rows: [] }
+    const { columns, refusals } = checkColumns(preview, { ...rules, declared })
+    const problem = chosen.headerProblem()
+    const ofForm = problem === undefined ? [] : [formRefusal(problem)]
+    this.#checks = new Map(
+      columns.flatMap((check, index) => imported.slice(index, index + 1).map((column) => [column, check])),
+    )
+    this.#refusals = chosen.source === undefined ? ofForm : [...ofForm, ...refusals]
+  }
+
+  get #outcome(): Outcome | undefined {
+    const { source, start } = this.chosen
+    if (source === undefined) return undefined
+    const checks = [...this.#checks.values()]
+    return {
+      rows: `${start.isWhole ? '' : 'More than '}${countedRows(source.rowCount)}`,
+      columns: checks.length,
+      newKeys: checks.filter(registersKey).length,
+      warnings: checks.reduce((sum, check) => sum + problemsOf(check, source.rows.length).length, 0),
+    }
+  }
+
+  /** Shows a change. The last problem of the upload is no longer of interest. */
+  #change(show: () => void): void {
+    showProblem(undefined)
+    show()
   }
 
   #showReading(): void {
     // A selector loses the focus when its part is created again.
     const focused = document.activeElement?.getAttribute('aria-label')
-    this.#reading.replaceChildren(readingView(this.chosen, () => this.#showReading()))
+    this.#reading.replaceChildren(readingView(this.chosen, () => this.#change(() => this.#showReading())))
     const again = [...this.#reading.querySelectorAll('select')].find(
       (select) => focused !== null && select.getAttribute('aria-label') === focused,
     )
@@ -79,49 +141,58 @@ export class FileView {
 
   #showColumns(): void {
     const { chosen } = this
-    if (chosen.columns.length === 0) this.#columns.replaceChildren()
-    else {
-      const choices = columnChoicesView(chosen, this.#rules().keys, () => this.#showResult())
-      choices.append(this.#keep.tick)
-      this.#columns.replaceChildren(choices)
-    }
-    this.#showResult()
+    this.#table =
+      chosen.columns.length === 0
+        ? undefined
+        : new ColumnTable(chosen, this.#rules(), () => this.#change(() => this.showResult()))
+    this.#table?.element.append(this.#keepLabel)
+    this.#columns.replaceChildren(...(this.#table === undefined ? [] : [this.#table.element]))
+    this.showResult()
   }
 
-  #showResult(): void {
-    updateSentAs(this.#reading, this.chosen)
-    this.showPreview()
-    this.#keep.update(this.#mapping)
+  #use(columns: readonly ColumnChoice[]): void {
+    this.chosen.columns = columns.map((column) => ({ ...column }))
+    this.#showColumns()
+  }
+
+  #offerToStartOver(): void {
+    const startOver = () => this.#use(this.chosen.columns.map(({ name }) => unchangedColumn(name)))
+    this.#offer('Your earlier choices for this file are used.', buttonOf('Start over', startOver))
   }
 
   /** Asks for the mapping that was kept for these columns, and offers it. */
   async #offerMapping(): Promise<void> {
     const question = ++this.#question
-    const { chosen } = this
-    const { columns } = chosen
+    const { columns } = this.chosen
     const kept = columns.length === 0 ? undefined : await findMapping(this.#form, columns)
     if (question !== this.#question) return
     this.#kept = kept
-    if (kept === undefined || isSameMapping(kept, this.#mapping)) return
-    const use = () => {
-      chosen.columns = kept.columns.map((column) => ({ ...column }))
-      this.types.clear()
-      for (const [key, type] of kept.types) this.types.set(key, type)
-      this.#showColumns()
-    }
+    if (kept === undefined || isSameMapping(kept.columns, this.chosen.columns)) return
     const forget = async () => {
       if (!(await forgetMapping(this.#form, columns))) return
       this.#kept = undefined
       offer.remove()
     }
-    const offer = mappingOffer(kept, use, () => void forget())
+    const offer = this.#offer(
+      `On ${dayFormat.format(kept.keptAt)}, a mapping was kept for files with these columns.`,
+      buttonOf('Use the mapping', () => this.#use(kept.columns)),
+      buttonOf('Forget it', () => void forget()),
+    )
+  }
+
+  /** Shows an offer above the columns, until the columns are shown again. */
+  #offer(text: string, ...buttons: HTMLElement[]): HTMLElement {
+    const actions = element('p', { class: 'actions' }, ...buttons)
+    const offer = element('div', { class: 'notice', role: 'status' }, element('p', {}, text), actions)
     this.#columns.prepend(offer)
+    return offer
   }
 }
 
 /** Empties all parts. */
 export function clearView(): void {
-  for (const name of ['reading', 'columns', 'preview']) part(`[data-${name}]`).replaceChildren()
+  for (const name of ['reading', 'columns']) part(`[data-${name}]`).replaceChildren()
+  showOutcome(undefined)
 }
 
 /** Returns a part of the page; an element outside of the page if it is missing. */

@@ -1,17 +1,12 @@
+import { type ColumnChoice, isChosen } from './chosen-file.ts'
 import type { Type } from './column-check.ts'
-import { type ColumnPlan, isChanged } from './conversion/plan.ts'
 import { type ValueForm, valueForms } from './conversion/value-forms.ts'
 
 // The mapping of columns that an app keeps for files with the same column names. Only names are sent, never values.
 
-/** What becomes of the columns of a file, and the types that a person has chosen, by key. */
-export interface Mapping {
-  columns: readonly ColumnPlan[]
-  types: ReadonlyMap<string, Type>
-}
-
 /** A kept mapping, and when it was kept. */
-export interface KeptMapping extends Mapping {
+export interface KeptMapping {
+  columns: readonly ColumnChoice[]
   keptAt: Date
 }
 
@@ -25,7 +20,7 @@ interface MappedColumn {
 }
 
 /** Whether a mapping of these columns can be kept. Two columns with the same name prevent it. */
-function canBeKept(columns: readonly ColumnPlan[]): boolean {
+function canBeKept(columns: readonly ColumnChoice[]): boolean {
   return new Set(columns.map(({ name }) => name)).size === columns.length
 }
 
@@ -35,42 +30,46 @@ function canBeKept(columns: readonly ColumnPlan[]): boolean {
  */
 export async function findMapping(
   form: HTMLFormElement,
-  columns: readonly ColumnPlan[],
+  columns: readonly ColumnChoice[],
 ): Promise<KeptMapping | undefined> {
   if (!canBeKept(columns)) return undefined
   const answer = await post(form, 'find', { columns: namesOf(columns) })
   if (answer?.status !== 200) return undefined
   const found: { mapping: MappedColumn[]; kept_at: string } = await answer.json()
   const mapped = new Map(found.mapping.map((column) => [column.name, column]))
-  const types = new Map(found.mapping.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type]])))
-  return { columns: columns.map((column) => withMapping(column, mapped)), types, keptAt: new Date(found.kept_at) }
+  return { columns: columns.map((column) => withMapping(column, mapped)), keptAt: new Date(found.kept_at) }
 }
 
-function withMapping({ name }: ColumnPlan, mapped: ReadonlyMap<string, MappedColumn>): ColumnPlan {
+function withMapping({ name }: ColumnChoice, mapped: ReadonlyMap<string, MappedColumn>): ColumnChoice {
   const column = mapped.get(name)
   const form = column !== undefined && Object.hasOwn(valueForms, column.form) ? column.form : 'as-is'
-  return { name, key: column?.key ?? name, isLeftOut: column?.left_out ?? false, form }
+  return { name, key: column?.key ?? name, isLeftOut: column?.left_out ?? false, form, type: column?.type }
+}
+
+/** Whether two mappings of the same columns are equal. */
+export function isSameMapping(one: readonly ColumnChoice[], other: readonly ColumnChoice[]): boolean {
+  return one.every(({ key, isLeftOut, form, type }, index) => {
+    const same = other[index]
+    return key === same?.key && isLeftOut === same.isLeftOut && form === same.form && type === same.type
+  })
 }
 
 /** Keeps the mapping of columns for the next file with the same columns. Failure is no reason not to import. */
-export async function keepMapping(form: HTMLFormElement, { columns, types }: Mapping): Promise<void> {
+export async function keepMapping(form: HTMLFormElement, columns: readonly ColumnChoice[]): Promise<void> {
   if (!canBeKept(columns)) return
   const mapping: MappedColumn[] = columns
-    .filter((column) => isChanged(column) || types.has(column.key))
-    .map(({ name, key, isLeftOut, form }) => {
-      const type = types.get(key)
-      return { name, key, left_out: isLeftOut, form, ...(type !== undefined && { type }) }
-    })
+    .filter(isChosen)
+    .map(({ name, key, isLeftOut, form, type }) => ({ name, key, left_out: isLeftOut, form, ...(type && { type }) }))
   await post(form, 'keep', { columns: namesOf(columns), mapping: JSON.stringify(mapping) })
 }
 
 /** Forgets the mapping for files with these columns. Returns whether that worked. */
-export async function forgetMapping(form: HTMLFormElement, columns: readonly ColumnPlan[]): Promise<boolean> {
+export async function forgetMapping(form: HTMLFormElement, columns: readonly ColumnChoice[]): Promise<boolean> {
   const answer = await post(form, 'forget', { columns: namesOf(columns) })
   return answer?.ok ?? false
 }
 
-function namesOf(columns: readonly ColumnPlan[]): string {
+function namesOf(columns: readonly ColumnChoice[]): string {
   return JSON.stringify(columns.map(({ name }) => name))
 }
 

@@ -1,17 +1,20 @@
 import { show, showProblem, write } from './elements.ts'
+import { updateButtons } from './send-bar.ts'
+
+/** The share of the work after which screen readers announce the progress again. */
+const announcedShare = 0.25
 
 /**
  * Shows what happens to a file from the click on the button to the page of its import. Lets a person stop the sending.
  */
 export class Sending {
-  readonly #form: HTMLFormElement
   readonly #stop = new AbortController()
 
-  /** Locks the form. */
-  constructor(form: HTMLFormElement) {
-    this.#form = form
-    const stop = form.querySelector<HTMLButtonElement>('[data-stop]')
+  /** Locks the page. From now on, the browser asks before it leaves the page. */
+  constructor() {
+    const stop = document.querySelector('[data-stop]')
     stop?.addEventListener('click', () => this.#stop.abort(), { once: true, signal: this.#stop.signal })
+    window.addEventListener('beforeunload', askBeforeLeaving)
     showProblem(undefined)
     this.#lock(true)
   }
@@ -21,27 +24,38 @@ export class Sending {
     return this.#stop.signal
   }
 
-  /** Shows a step and its progress, 0 to 1. */
-  showProgress(status: string, share: number): void {
-    const bar = this.#form.querySelector<HTMLProgressElement>('[data-sending] progress')
+  /** Shows a step and its progress, 0 to 1. `speed` is shown as well, if it is known. */
+  showProgress(step: string, share: number, speed?: string): void {
+    const bar = document.querySelector<HTMLProgressElement>('[data-sending] progress')
     if (bar !== null) bar.value = share * 100
     write('[data-percent]', `${Math.floor(share * 100)} %`)
-    write('[data-status]', status)
+    write('[data-status]', speed === undefined ? step : `${step}, ${speed}`)
+    const announced = Math.floor(share / announcedShare) * announcedShare
+    write('[data-announced]', `${step}, ${announced * 100} %`)
   }
 
-  /** Unlocks the form. */
+  /** Unlocks the page. */
   end(problem?: string): void {
+    this.leave()
     this.#lock(false)
     if (problem !== undefined) showProblem(problem)
   }
 
-  #lock(isLocked: boolean): void {
-    const controls = this.#form.querySelectorAll<HTMLButtonElement | HTMLInputElement>(
-      '.actions > button:not([data-stop]), input',
-    )
-    for (const control of controls) control.disabled = isLocked
-    show('[data-sending]', isLocked)
+  /** Lets the browser leave the page without a question. */
+  leave(): void {
+    window.removeEventListener('beforeunload', askBeforeLeaving)
   }
+
+  /** Nothing can be changed while the file is sent. */
+  #lock(isLocked: boolean): void {
+    for (const part of document.querySelectorAll<HTMLElement>('[data-step]')) part.inert = isLocked
+    show('[data-sending]', isLocked)
+    updateButtons()
+  }
+}
+
+function askBeforeLeaving(event: BeforeUnloadEvent): void {
+  event.preventDefault()
 }
 
 /** Sends a form with its file, shows the progress, and opens the import's page. */
@@ -51,16 +65,19 @@ export function upload(address: string, body: FormData, sending: Sending): void 
   let isSent = false
   request.upload.addEventListener('progress', ({ loaded, total }) => {
     const speed = loaded / 2 ** 20 / ((performance.now() - started) / 1000)
-    const status = loaded < total ? `Uploading, ${speed.toFixed(1)} MB a second` : 'The file is being stored'
-    sending.showProgress(status, loaded / total)
+    if (loaded < total) sending.showProgress('Uploading', loaded / total, `${speed.toFixed(1)} MB a second`)
+    else sending.showProgress('The file is being stored', 1)
   })
   request.upload.addEventListener('load', () => {
     isSent = true
   })
   request.addEventListener('load', () => {
     const page = request.getResponseHeader('Location')
-    if (request.status === 201 && page !== null) location.assign(page)
-    else sending.end(problemOf(request))
+    if (request.status !== 201 || page === null) return sending.end(problemOf(request))
+    sending.leave()
+    // The browser may keep this page as it is, and show it again when the person goes back.
+    window.addEventListener('pageshow', () => sending.end(), { once: true })
+    location.assign(page)
   })
   request.addEventListener('error', () =>
     sending.end(isSent ? unknownEnd : 'The upload was interrupted. Nothing was imported.'),

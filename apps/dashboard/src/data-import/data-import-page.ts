@@ -1,7 +1,7 @@
 import { newKeysOf } from '@sluice/accounts'
 import { limits, type NewKeys, type ValueType } from '@sluice/contract'
 import type { Database } from '@sluice/database'
-import { html } from '@sluice/html'
+import { type Html, html } from '@sluice/html'
 import { registeredKeys } from '@sluice/profiles'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
@@ -35,38 +35,60 @@ export function sendDataImport(
     scripts: ['data-import.ts'],
     content: html`
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
-      <form method="post" action="${address}" enctype="multipart/form-data" class="card" data-upload
+      <form id="upload" method="post" action="${address}" enctype="multipart/form-data" data-upload data-step
         data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}" data-new-keys="${newKeys}">
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <input type="hidden" name="profile_types">
-        <label class="narrow">Text of cells that remove a value (optional)
-          <input type="text" name="clear_marker" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
-        </label>
-        <div class="drop" data-drop>
-          <label>A CSV file of at most ${megabytes} MB, plain or compressed with gzip
-            <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">
-          </label>
-          <p class="hint" data-drop-hint hidden>Or drop it here.</p>
-        </div>
-        <p class="hint">The first row names the columns. One of them must be <code>user_id</code>. Each value is stored in the profile of
-          the row’s user, under the name of its column. An empty value changes nothing. A row may have fewer values than columns: missing
-          values count as empty, so their keys stay unchanged.</p>
-        <noscript><p class="hint">The file must be in UTF-8, with commas between the values. With JavaScript, this page also converts
-          files as spreadsheets write them.</p></noscript>
-        <p class="actions">
-          <button class="main">Import</button>
-          <button formaction="${address}/dry-run">Dry run</button>
-          <span class="hint">A dry run checks the whole file and applies nothing.</span>
-        </p>
-        <div data-sending hidden>
-          <div class="progress"><progress max="100" value="0" aria-label="Upload"></progress><span data-percent></span></div>
-          <p class="actions"><span role="status" data-status></span><button type="button" data-stop>Stop</button></p>
-        </div>
-        <p class="problem" role="alert" data-problem hidden></p>
+        ${moreOptions}
+        <section class="card" aria-labelledby="file">
+          <h2 id="file">File</h2>
+          <div class="drop" data-drop>
+            <label>A CSV file of at most ${megabytes} MB, plain or compressed with gzip
+              <input type="file" name="file" required accept=".csv,.gz,text/csv,application/gzip">
+            </label>
+            <p class="hint" data-drop-hint hidden>Or drop it here.</p>
+          </div>
+          <p class="hint">The first row names the columns, and one column has the IDs of the users. Each value is stored in the profile of
+            the row’s user, under the key of its column. An empty or missing value changes nothing.</p>
+          <noscript><p class="hint">One column must be named <code>user_id</code>. The file must be in UTF-8, with commas between the values.
+            With JavaScript, this page also converts files as spreadsheets write them.</p></noscript>
+        </section>
       </form>
-      <div data-reading></div>
-      <div data-columns></div>
-      <section data-preview aria-live="polite"></section>`,
+      <div data-reading data-step></div>
+      <div data-columns data-step></div>
+      ${sendBar(`${address}/dry-run`)}`,
   })
+}
+
+/**
+ * The options that few files need. The server reads only the fields that precede the file, so they stand above it. The
+ * script moves them below the columns.
+ */
+const moreOptions = html`<details class="card" data-options data-step>
+  <summary>More options</summary>
+  <label class="narrow">Text of cells that remove a value
+    <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
+  </label>
+</details>`
+
+/** Renders the buttons that send the file, and what the script says about the file, which stay in view. */
+function sendBar(dryRunAddress: string): Html {
+  return html`<div class="send">
+    <div id="outcome">
+      <p role="status" data-summary></p>
+      <div role="status"><ul data-refusals></ul></div>
+      <p class="problem" role="alert" data-problem hidden></p>
+    </div>
+    <p class="actions">
+      <button class="main" form="upload" aria-describedby="outcome" data-send>Import</button>
+      <button form="upload" formaction="${dryRunAddress}" aria-describedby="outcome" data-send>Dry run</button>
+      <span class="hint">A dry run checks the whole file and applies nothing.</span>
+    </p>
+    <div data-sending hidden>
+      <div class="progress"><progress max="100" value="0" aria-label="Upload"></progress><span data-percent></span></div>
+      <p class="actions"><span data-status></span><button type="button" data-stop>Stop</button></p>
+      <p class="unseen" role="status" data-announced></p>
+    </div>
+  </div>`
 }

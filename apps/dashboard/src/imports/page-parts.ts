@@ -1,5 +1,6 @@
 import { type Html, html } from '@sluice/html'
 import { type ImportDetails, isCancellable } from '@sluice/imports'
+import { afterDryRunPart } from './dry-run-pages.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import { isRetryable } from './retry-pages.ts'
@@ -19,7 +20,7 @@ export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
     progress: progressPart(appId, snapshot),
     actions: html`${actionsOf(appId, snapshot.details).map((link) => html`<p class="actions">${link}</p>`)}`,
-    report: reportPart(appId, snapshot),
+    report: html`${reportPart(appId, snapshot)}${afterDryRunPart(appId, snapshot.details)}`,
   }
 }
 

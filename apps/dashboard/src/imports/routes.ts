@@ -5,6 +5,7 @@ import { attachment } from '@sluice/storage'
 import type { FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
+import { dryRunRoutes } from './dry-run-routes.ts'
 import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
 import { type ListRequest, sendList } from './list-page.ts'
@@ -19,6 +20,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage } = context
   cancelRoutes(dashboard, context)
   retryRoutes(dashboard, context)
+  dryRunRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
 

@@ -18,7 +18,7 @@ const proxyWarning =
 /** Adds the pages for signing in by a mailed link, and for signing out. */
 export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
-  const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true }
+  const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true, inboxUrl: context.inboxUrl }
   const linkMails = openLinkMails(dashboard, context)
 
   const warnOfProxy = once(() => context.log.warn(proxyWarning))
@@ -43,7 +43,7 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     const waitMs = await context.signInLimiter?.refuse(email, request.ip)
     if (waitMs !== undefined) return tooManyPage(reply, waitMs)
     linkMails.send(() => makeMail(context, email, target))
-    return sentPage(reply, typed, target)
+    return sentPage(reply, ways, { email: typed, target })
   })
 
   // Mail scanners follow links, so only the button uses up the link.

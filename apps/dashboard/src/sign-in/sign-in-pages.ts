@@ -12,6 +12,8 @@ export interface WaysToSignIn {
   /** The name of the OpenID Connect provider, if there is one. */
   provider: string | undefined
   mailsLinks: boolean
+  /** Where the mails of a local stack can be read. */
+  inboxUrl: string | undefined
 }
 
 /**
@@ -23,7 +25,7 @@ export function requestPage(reply: FastifyReply, ways: WaysToSignIn, target: str
     title: 'Sign in',
     content: [
       ways.provider && providerCard(ways.provider, target),
-      ways.mailsLinks && linkForm(reply, target, refused),
+      ways.mailsLinks && [linkForm(reply, target, refused), inboxLink(ways)],
     ],
   })
 }
@@ -49,14 +51,26 @@ function linkForm(reply: FastifyReply, target: string, refused: string | undefin
   </form>`
 }
 
+function inboxLink({ inboxUrl }: WaysToSignIn): Html | undefined {
+  if (inboxUrl === undefined) return undefined
+  return html`<p class="narrow">Mails of this stack stay on this machine: <a href="${inboxUrl}">open the inbox</a>.</p>`
+}
+
 /** Answers a request for a link. The page must be the same for known and unknown addresses. */
-export function sentPage(reply: FastifyReply, email: string, target: string): FastifyReply {
+export function sentPage(
+  reply: FastifyReply,
+  ways: WaysToSignIn,
+  { email, target }: { email: string; target: string },
+): FastifyReply {
   return sendPage(reply, {
     title: 'Check your mail',
-    content: html`<div class="card narrow">
+    content: [
+      html`<div class="card narrow">
       <p>If <strong>${email}</strong> belongs to a member of an app or an operator, a link was sent there. It works once, within ${linkMinutes} minutes.</p>
       <p><a href="${signInAddress(target)}">Use another address</a></p>
     </div>`,
+      inboxLink(ways),
+    ],
   })
 }
 

@@ -1,7 +1,7 @@
 import { type Database, sql } from '@sluice/database'
 import { UnknownApp } from './app.ts'
 
-/** An app as `sluice app list` prints it. */
+/** An app as `sluice apps list` prints it. */
 export interface AppSummary {
   app_id: number
   name: string
@@ -12,7 +12,7 @@ export interface AppSummary {
   deleting: boolean
 }
 
-/** An app as `sluice app show` prints it. */
+/** An app as `sluice apps show` prints it. */
 export interface AppView extends AppSummary {
   paused_at: string | null
   token_last_four: string | null

@@ -2,7 +2,7 @@ import type { Database } from '@sluice/database'
 import { showUser, type UserView, userIdProblem } from '@sluice/profiles'
 import { showUserDeletion, type UserDeletionView } from './view.ts'
 
-/** A user as the API and `sluice user show` show it (design.md §2, User view). */
+/** A user as the API and `sluice users show` show it (design.md §2, User view). */
 export interface UserDocument extends UserView {
   deletion: UserDeletionView | null
 }

@@ -1,6 +1,6 @@
 import { type Database, type DeletionState, sql } from '@sluice/database'
 
-/** A deletion request as `sluice deletions` shows it. Times are ISO 8601 in UTC. */
+/** A deletion request as `sluice deletions list` shows it. Times are ISO 8601 in UTC. */
 export interface DeletionRequestView {
   request_id: string
   state: DeletionState
@@ -40,7 +40,7 @@ export async function listDeletions(db: Database, appId: number, limit: number):
 }
 
 /**
- * The pending deletion of one user, as `sluice user show` prints it (design.md §2, User view). Times are ISO 8601 in
+ * The pending deletion of one user, as `sluice users show` prints it (design.md §2, User view). Times are ISO 8601 in
  * UTC.
  */
 export interface UserDeletionView {

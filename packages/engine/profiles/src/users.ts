@@ -45,7 +45,7 @@ export async function countRegistered(db: Database, appId: number, userIds: read
   return registered
 }
 
-/** One user as `sluice user show` prints it, except for the user's deletion (design.md §2, User view). */
+/** One user as `sluice users show` prints it, except for the user's deletion (design.md §2, User view). */
 export interface UserView {
   user_id: string
   profiles: Record<string, { type: ValueType; value: string | number }>

@@ -7,6 +7,8 @@ export interface AppLimiter {
    * the next request may pass.
    */
   refuse(appId: number): Promise<number | undefined>
+  /** Resolves if the store of the counts answers. Rejects with the reason if it does not. */
+  check(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -23,6 +25,7 @@ export async function openAppLimiter(
       const count = await limiter.count(appId, name)
       return count.allowed ? undefined : retryAfter(count.resetAfterMs)
     },
+    check: () => limiter.check(),
     close: () => limiter.close(),
   }
 }

@@ -17,6 +17,8 @@ export interface Counters {
   counter(windowMs: number): (key: string, requests: number) => Promise<Tally>
   /** Returns a key's count without adding a request; undefined if no window of the key has begun. */
   current(key: string): Promise<Tally | undefined>
+  /** Resolves if the store answers. Rejects with the reason if it does not. */
+  check(): Promise<unknown>
   /** Resolves when the store was reached or found to be unreachable. Until then counting fails or is slow. */
   connected: Promise<void>
   close(): Promise<void>

@@ -42,6 +42,8 @@ export interface RateLimiter<Name extends string> {
    * the result is based on the requests that this process knows of.
    */
   peek(subject: number | string, name: Name, own?: RateLimit): Promise<Count>
+  /** Resolves if the store answers. Rejects with the reason if it does not. */
+  check(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -121,6 +123,7 @@ export async function openRateLimiter<Name extends string>(
       const { requests, resetAfterMs } = local.known(key, tally) ?? { requests: 0, resetAfterMs: limit.windowMs }
       return { ...toCount(limit, { position: requests, resetAfterMs }), allowed: true }
     },
+    check: () => counters.check(),
     close: () => counters.close(),
   }
 }

@@ -42,6 +42,7 @@ export function openPostgresCounters(databaseUrl: string): Counters {
       })
       return rows[0]
     },
+    check: () => pool.query('select 1'),
     connected: connect(pool),
     close: () => pool.end(),
   }

@@ -11,8 +11,11 @@ export type RedisCounterStore = RedisAddress & { keyPrefix?: string }
 /** Opens counters in Redis. Counting fails at once while there is no connection. */
 export function openRedisCounters(store: RedisCounterStore): Counters {
   const redis = openRedis(store, { retries: 0, queued: false, lazy: true, responseTimeoutMs, longestPauseMs: 1_000 })
-  // Each request that is not counted reports its own error.
-  redis.on('error', () => {})
+  // Each request that is not counted reports its own error, which does not say why there is no connection.
+  let failure: Error | undefined
+  redis.on('error', (error: Error) => {
+    failure = error
+  })
   const limiterOf = (windowMs: number) => {
     // The store only counts; `limiter.ts` compares with the limit.
     const options = { points: Number.MAX_SAFE_INTEGER, duration: windowMs / 1000 }
@@ -32,6 +35,7 @@ export function openRedisCounters(store: RedisCounterStore): Counters {
       const found = await reader.get(key)
       return found === null ? undefined : { requests: found.consumedPoints, resetAfterMs: found.msBeforeNext }
     },
+    check: () => redis.ping().catch((error: unknown) => Promise.reject(failure ?? error)),
     connected: redis.connect().catch(() => {}),
     close: async () => redis.disconnect(),
   }

@@ -33,20 +33,31 @@ export async function recordOutput(
   await logged
 }
 
+/** Members of a log line that do not say what it is about. */
+const general = ['level', 'time', 'pid', 'hostname', 'name', 'trace_id', 'span_id', 'msg', 'err', 'error']
+
 /**
- * Returns the message of a line if it is a warning or an error, else undefined. The level of a log line decides. Any
- * other line counts as a warning if it was written to stderr.
+ * Returns the text of a line if it is a warning or an error, else undefined: its message, the reason, and what it is
+ * about. The level of a log line decides. Any other line counts as a warning if it was written to stderr.
  */
 export function warningIn(line: string, isStderr: boolean): string | undefined {
   if (line.startsWith('{')) {
     try {
-      const { level, msg, err } = JSON.parse(line)
-      if (typeof level === 'string') {
-        return noticedLevels.includes(level) ? [msg, err?.message].filter(Boolean).join(': ') : undefined
-      }
+      const logged: Record<string, unknown> & { err?: { message?: string } } = JSON.parse(line)
+      if (typeof logged.level === 'string') return noticedLevels.includes(logged.level) ? textOf(logged) : undefined
     } catch {
       // The line is not JSON, and therefore not a log line.
     }
   }
   return isStderr && line.trim() !== '' ? line : undefined
+}
+
+function textOf(logged: Record<string, unknown> & { err?: { message?: string } }): string {
+  const reason = logged.err?.message ?? logged.error
+  // Some messages name the reason already.
+  const text = [logged.msg, String(logged.msg).includes(String(reason)) ? undefined : reason].filter(Boolean).join(': ')
+  const about = Object.entries(logged)
+    .filter(([name]) => !general.includes(name))
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  return about.length === 0 ? text : `${text} (${about.join(', ')})`
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../ports.ts'
 import { choosePorts } from './choose-ports.ts'
@@ -17,13 +17,23 @@ test('0 picks a different free port for each setting, and a given port stays', a
   expect([...ports.values()].every((port) => port > 0)).toBe(true)
 })
 
-test('a port in use is refused with the name of its setting', async () => {
+/** Returns a port on which a server listens until the end of the test. */
+async function usedPort(): Promise<number> {
   const server = createServer().listen(0, host)
   await once(server, 'listening')
   onTestFinished(() => void server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  await expect(choosePorts([{ setting: 'API_PORT', host, port }])).rejects.toThrow(`API_PORT ${port} is in use`)
+  return (server.address() as AddressInfo).port
+}
+
+test('all ports in use are named at once, with their settings', async () => {
+  const [one = 0, other = 0] = [await usedPort(), await usedPort()].toSorted((a, b) => a - b)
+  const wanted = [
+    { setting: 'API_PORT', host, port: one },
+    { setting: 'SMTP_PORT', host, port: await freePort(host) },
+    { setting: 'DASHBOARD_PORT', host, port: other },
+  ]
+  await expect(choosePorts(wanted.slice(0, 2))).rejects.toThrow(`API_PORT ${one} is in use. Stop what uses it`)
+  await expect(choosePorts(wanted)).rejects.toThrow(`API_PORT ${one} and DASHBOARD_PORT ${other} are in use. Stop`)
 })
 
 test('one port for two settings is refused with the names of both', async () => {

@@ -54,7 +54,7 @@ export async function startEmbeddedParts(
   const storage = env.S3_ENDPOINT ? {} : await embedStorage(options)
   const inbox = env.SMTP_URL ? undefined : await embedInbox(options)
   return {
-    settings: { ...database, ...storage, ...(inbox && { SMTP_URL: inbox.smtpUrl }) },
+    settings: { ...database, ...storage, ...(inbox && { SMTP_URL: inbox.smtpUrl, INBOX_URL: inbox.url }) },
     inbox: inbox?.url,
   }
 }

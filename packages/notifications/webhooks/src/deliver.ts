@@ -25,10 +25,10 @@ export interface Deliverer {
   deliver(delivery: DeliveryId, shutdown?: AbortSignal): Promise<DeliveryOutcome>
 }
 
-/** How an attempt ended. `mails` tell the members that the endpoint is failing. */
+/** How an attempt ended. `endpoint` is its ID and host, for the log. `mails` tell the members that it is failing. */
 export type DeliveryOutcome =
   | { outcome: 'delivered' | 'not due' | 'released' }
-  | { outcome: 'postponed' | 'failed'; error: string; attempt: number; mails: MailId[] }
+  | { outcome: 'postponed' | 'failed'; error: string; attempt: number; endpoint: string; mails: MailId[] }
 
 /** How long one attempt may take, from the lookup of its host to the status of the answer, ms. */
 const attemptTimeoutMs = 15_000
@@ -158,7 +158,8 @@ async function recordFailure(
     const column = isGone ? 'disabled_at' : isFailing ? 'failing_since' : undefined
     const mails = column === undefined ? [] : await mark(tx, delivery, error, column)
     const outcome = recorded.state === 'failed' ? 'failed' : 'postponed'
-    return { outcome, error, attempt: delivery.attempt, mails }
+    const endpoint = `${delivery.endpointId} at ${new URL(delivery.url).host}`
+    return { outcome, error, attempt: delivery.attempt, endpoint, mails }
   })
 }
 

@@ -4,4 +4,5 @@ export { type ProviderSettings, providerSettings, signInSettings } from './provi
 export { isSecret, isSet, readSecretFiles, readSettings, SettingsError } from './read.ts'
 export { withDefault } from './setting.ts'
 export { maxProfileKeys, queueNames, type SettingName, type Settings, settings } from './settings.ts'
-export { type RedisStore, type SharedStore, sharedStore, sharedStoreSettings } from './shared-store.ts'
+export { addressSetting, type RedisStore, type SharedStore, sharedStore, sharedStoreSettings } from './shared-store.ts'
+export { unknownSettings } from './unknown-settings.ts'

@@ -25,6 +25,10 @@ export const outgoingSettings = {
   ),
   SMTP_OAUTH2_SCOPE: optional(z.string(), 'Scope that the token endpoint requires'),
   MAIL_FROM: required(z.string(), 'Sender of the mails, such as `Sluice <no-reply@example.com>`'),
+  INBOX_URL: optional(
+    address('http', 'https'),
+    'Where the mails can be read; the sign-in page links to it. `npm start` sets it, a deployment leaves it unset',
+  ),
   MAILS_PER_HOUR: withDefault(
     wholeNumber(1, 1_000_000),
     '1000',

@@ -1,4 +1,4 @@
-import type { Settings } from './settings.ts'
+import type { SettingName, Settings } from './settings.ts'
 
 /** The names of the settings that determine the store which all processes share. */
 export const sharedStoreSettings = [
@@ -46,4 +46,10 @@ export function sharedStore(
     ...(caFile !== undefined && { caFile }),
     ...(keyPrefix !== undefined && { keyPrefix }),
   }
+}
+
+/** Returns the name of the setting with the address of a shared store. */
+export function addressSetting(store: SharedStore): SettingName {
+  if (!('redisUrl' in store)) return 'DATABASE_URL'
+  return store.sentinels === undefined ? 'REDIS_URL' : 'REDIS_SENTINELS'
 }

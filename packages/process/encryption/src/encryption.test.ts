@@ -26,6 +26,15 @@ test('after a rotation the old key still decrypts until it is removed', () => {
   expect(() => decrypt([current], 'owner', encrypted)).toThrow(CannotDecrypt)
 })
 
+test('in each step of a rotation, processes before and after their restart decrypt what the others encrypt', () => {
+  const steps = [[old], [old, current], [current, old]]
+  for (const [index, keys] of steps.entries()) {
+    for (const others of steps.slice(Math.max(0, index - 1), index + 2)) {
+      expect(decrypt(others, 'owner', encrypt(keys, 'owner', 'secret'))).toBe('secret')
+    }
+  }
+})
+
 test('a text does not decrypt with another key, for another owner, altered or truncated, and no message contains the secret', () => {
   const encrypted = encrypt([current], 'owner', 'secret')
   expect(() => decrypt([other], 'owner', encrypted)).toThrow('owner cannot be decrypted')

@@ -1,9 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 
-/**
- * Keys of AES-256, 32 bytes each. The first key encrypts, all keys decrypt. A rotation has three steps: insert a new
- * key as the first one, encrypt the stored secrets anew, and remove the old key.
- */
+/** Keys of AES-256, 32 bytes each. The first encrypts, all decrypt. docs/settings.md says how to rotate them. */
 export type EncryptionKeys = readonly Buffer[]
 
 const cipher = 'aes-256-gcm'

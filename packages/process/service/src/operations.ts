@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { createClientServer } from './clients/server.ts'
+import { untilListening } from './listening.ts'
 import { exposition, type Metrics } from './metrics.ts'
-import { isReady, type Readiness } from './readiness.ts'
+import { checkReadiness, type Readiness } from './readiness.ts'
 
 /** Options of {@link startOperationsServer}. */
 export interface OperationsOptions {
@@ -24,7 +25,8 @@ export interface OperationsServer {
 
 /**
  * Serves `/metrics` (Prometheus), `/healthz` (200 while the process runs) and `/readyz`. `/readyz` answers 503 if the
- * process cannot work or is stopping, and 200 otherwise. Throws if the port is in use.
+ * process cannot work or is stopping, and 200 otherwise. It names the missing stores with their settings and errors.
+ * Throws `SettingsError` if the port is in use.
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   const { host, port, log } = options
@@ -38,7 +40,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
     )
   })
   server.listen(port, host)
-  await once(server, 'listening')
+  await untilListening('METRICS', once(server, 'listening'))
   const address = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
@@ -60,14 +62,15 @@ async function serve(
   } else if (path === '/healthz') {
     answer(response, 200, { status: 'ok' })
   } else if (path === '/readyz') {
-    if (await isReady(readiness, log)) answer(response, 200, { status: 'ready' })
-    else answer(response, 503, { status: 'unavailable' })
+    const { isReady, missing } = await checkReadiness(readiness, log)
+    const details = Object.keys(missing).length > 0 && { missing }
+    answer(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'unavailable', ...details })
   } else {
     answer(response, 404, { status: 'not_found' })
   }
 }
 
-function answer(response: ServerResponse, status: number, body: { status: string }): void {
+function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
   response.end(JSON.stringify(body))
 }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readSettings, SettingsError } from '@sluice/config'
+import { readSettings, SettingsError, unknownSettings } from '@sluice/config'
 import { flushTraces } from '@sluice/traces'
 import type { Logger } from 'pino'
 import { openLog } from './log.ts'
 import { collectProcessMetrics, type Metrics, openMetrics } from './metrics.ts'
 import { type OperationsServer, startOperationsServer } from './operations.ts'
-import { openReadiness, type Readiness } from './readiness.ts'
+import { logWhenReady, openReadiness, type Readiness } from './readiness.ts'
 
 /** A service that has started. */
 export interface RunningService {
@@ -32,15 +32,18 @@ export interface ServiceOperations {
  * served on `METRICS_PORT`.
  *
  * Accepts the name of the process in the log and the function that starts the service. If stopping takes longer than
- * `stopDeadlineMs`, the process ends by force. Exits with code 1 if a setting is invalid or the start fails.
+ * `stopDeadlineMs`, the process ends by force. Exits with code 1 if a setting is invalid or the start fails. If a store
+ * is missing, the process runs, and the log says what it waits for. The log warns of misspelt settings. `ownSettings`
+ * are settings that no other app knows.
  */
 export async function runService(
   name: string,
-  { stopDeadlineMs }: { stopDeadlineMs: number },
+  { stopDeadlineMs, ownSettings }: { stopDeadlineMs: number; ownSettings?: readonly string[] },
   start: (log: Logger, operations: ServiceOperations) => Promise<RunningService>,
 ): Promise<void> {
   requireNode24()
   const log = openLogOrExit(name)
+  warnOfUnknownSettings(log, ownSettings)
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, event)
@@ -52,8 +55,8 @@ export async function runService(
   listenForStop(log, starting, operations.readiness, stopDeadlineMs)
   try {
     const { info } = await starting
-    log.info(info, 'ready')
     process.send?.({ type: 'ready', ...info })
+    await logWhenReady(operations.readiness, log, info)
   } catch (error) {
     if (error instanceof SettingsError) console.error(error.message)
     else log.fatal({ err: error }, 'start failed')
@@ -87,6 +90,13 @@ function openLogOrExit(name: string): Logger {
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exit(1)
+  }
+}
+
+function warnOfUnknownSettings(log: Logger, ownSettings?: readonly string[]): void {
+  for (const { name, nearest } of unknownSettings(process.env, ownSettings)) {
+    const advice = nearest === undefined ? 'docs/settings.md lists the settings' : `did you mean ${nearest}?`
+    log.warn({ setting: name, nearest }, `${name} is not a setting: ${advice}`)
   }
 }
 

@@ -159,6 +159,8 @@ function postgresBackend(databaseUrl: string): Backend {
       // again.
       settings: { search_path: schema, synchronous_commit: 'off' },
     })
+    // Each queue and worker on the pool adds a listener, more than the ten of which Node warns.
+    opened.setMaxListeners(0)
     closeHalfOpenListeners(opened, responseTimeoutMs)
     return opened as unknown as Exclude<PostgresConnectionOptions, string | PostgresPoolConfig>
   }

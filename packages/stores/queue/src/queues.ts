@@ -24,7 +24,7 @@ export interface Queues {
   schedule(task: string, everyMs: number): Promise<void>
   /** Runs jobs of a queue, at most `concurrency` at a time. The handler receives the payload and name of a job. */
   work<Name extends QueueName>(name: Name, handler: JobHandler<Name>, options: { concurrency: number }): void
-  /** Resolves if the store answers. Rejects if it is unreachable. */
+  /** Resolves if the store answers. Rejects with the reason if it is unreachable. */
   check(): Promise<void>
   /** Returns each queue's number of jobs by state, in Prometheus's text format. Rejects if the store is unreachable. */
   metrics(): Promise<string>
@@ -46,6 +46,9 @@ const stalledIntervalMs = 5_000
  * the time after which a call without an answer ends its connection.
  */
 const drainDelaySeconds = 15
+
+/** How long a check waits for a connection that is known to be broken, ms. */
+const connectMs = 1_000
 
 /** Pause before a worker is opened again after its store was unreachable. */
 const reopenDelayMs = 1_000
@@ -71,7 +74,11 @@ function isRescheduledJob(error: Error): boolean {
 /** Opens the queues on a store. `onError` receives the errors of connections and jobs. */
 export function openQueues(store: SharedStore, onError: (error: Error) => void): Queues {
   const backend = openBackend(store)
-  const producers = openProducers(backend, onError)
+  let disconnected: Error | undefined
+  const producers = openProducers(backend, (error) => {
+    disconnected = error
+    onError(error)
+  })
   const workers = openWorkers(backend, onError)
   const { use } = producers
   return {
@@ -86,7 +93,18 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     },
     work: (name, handler, { concurrency }) => workers.start(name, handler, concurrency),
     async check() {
-      await use('imports', (queue) => queue.getJobCounts())
+      const answered = use('imports', (queue) => queue.getJobCounts())
+      // Without a connection, a call waits, or fails with an error that does not say why.
+      const waited = delay(connectMs, undefined, { ref: false }).then(() => {
+        if (disconnected !== undefined) throw disconnected
+        return answered
+      })
+      try {
+        await Promise.race([answered, waited])
+        disconnected = undefined
+      } catch (error) {
+        throw disconnected ?? error
+      }
     },
     async metrics() {
       const texts: string[] = []

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import type { ImportId, RequestContext } from '../context.ts'
-import { optionColumns } from '../options.ts'
+import type { OptionsRow } from '../options.ts'
 import { followsDeletion } from '../retention.ts'
 import { type FirstState, unfinishedStates } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
@@ -11,7 +11,6 @@ const maxRetries = 20
 /** The columns of an import that its retry takes over: the file, and the options of the request. */
 const copiedColumns = [
   'source',
-  'dry_run',
   'object_key',
   'file_name',
   'content_type',
@@ -19,7 +18,8 @@ const copiedColumns = [
   'stored_size',
   'checksum',
   'data_order',
-  ...optionColumns,
+  'new_keys',
+  'clear_marker',
 ] as const
 
 /** An import cannot be retried. The message says why, for people. */
@@ -38,27 +38,60 @@ export class RetryRefused extends Error {
  * `requestedBy` is the address of the person who retries it, if it is a person of the dashboard. Returns the ID of the
  * new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
  */
-export async function retryImport(
-  { db, storage, settings }: RequestContext,
+export async function retryImport(context: RequestContext, source: ImportId, requestedBy?: string): Promise<string> {
+  return await importAgain(context, { ...source, requestedBy }, requireFailed)
+}
+
+/**
+ * Imports the file of a dry run that has completed, as {@link retryImport} does: with the same options, and with the
+ * types that the dry run showed. If another type is registered for a key by then, the import fails instead.
+ */
+export async function importCheckedFile(
+  context: RequestContext,
   source: ImportId,
-  requestedBy?: string,
+  requestedBy: string,
 ): Promise<string> {
-  const file = await storage.stat(await checkRetry(db, source))
+  return await importAgain(context, { ...source, requestedBy }, requireDryRun)
+}
+
+/** An import whose file is imported again, and the person who asked for it. */
+interface Source extends ImportId {
+  requestedBy: string | undefined
+}
+
+async function importAgain(
+  { db, storage, settings }: RequestContext,
+  source: Source,
+  require: (found: FoundImport) => void,
+): Promise<string> {
+  const file = await storage.stat(await findKey(db, source, require))
   if (file === undefined) throw new RetryRefused(fileGone)
   return await withinWaitingLimit(db, source.appId, settings.WAITING_IMPORTS_LIMIT, async (tx) => {
-    await checkRetry(tx, source)
-    return await queueRetry(tx, source, { etag: file.etag, requestedBy: requestedBy ?? null })
+    await findKey(tx, source, require)
+    return await queueAgain(tx, source, file.etag)
   })
 }
 
 const fileGone = 'its file is no longer stored'
 
-/** Returns the key of an import's file. Throws {@link RetryRefused} if the import cannot be retried. */
-async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<string> {
+/**
+ * Returns the key of an import's file. Throws {@link RetryRefused} if the file cannot be imported again. `require`
+ * throws it if the import itself is the reason.
+ */
+async function findKey(
+  db: Database,
+  { appId, importId }: ImportId,
+  require: (found: FoundImport) => void,
+): Promise<string> {
   const { rows } = await sql<FoundImport>`
-    select state, undo_of is not null as is_undo, object_key, queued_at is not null and files_removed_at is null and not ${followsDeletion} as is_stored,
+    select state, dry_run, undo_of is not null as is_undo, object_key, queued_at is not null and files_removed_at is null and not ${followsDeletion} as is_stored,
       (select count(*) from imports r where app_id = ${appId} and object_key = i.object_key and retry_of is not null)
         as retries,
+      exists (
+        select from imports r
+        where app_id = ${appId} and object_key = i.object_key and retry_of is not null and r.state = 'completed'
+          and not r.dry_run
+      ) as is_applied,
       (
         select r.import_id from imports r
         where r.app_id = ${appId} and r.state in ${unfinishedStates} and r.retry_of = ${importId} limit 1
@@ -68,9 +101,7 @@ async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<
   const [found] = rows
   if (found === undefined) throw new RetryRefused('there is no such import')
   if (found.is_undo) throw new RetryRefused('it is an undo; undo the import again')
-  if (found.state === 'completed') throw new RetryRefused('it has completed; correct its error file and import that')
-  if (found.state === 'expired' || (found.state === 'cancelled' && !found.is_stored)) throw new RetryRefused(fileGone)
-  if (found.state !== 'failed' && found.state !== 'cancelled') throw new RetryRefused('it has not ended')
+  require(found)
   if (!found.is_stored) throw new RetryRefused(fileGone)
   if (found.retried_as !== null) throw new RetryRefused(`it is being retried already, as ${found.retried_as}`)
   if (found.retries >= maxRetries)
@@ -80,22 +111,42 @@ async function checkRetry(db: Database, { appId, importId }: ImportId): Promise<
 
 interface FoundImport {
   state: string
+  dry_run: boolean
   is_undo: boolean
   object_key: string
   is_stored: boolean
   /** Number of retries of the same file, those of retries included. */
   retries: number
+  /** A retry of the same file has completed, and was no dry run. */
+  is_applied: boolean
   retried_as: string | null
 }
 
-async function queueRetry(
-  tx: Database,
-  { appId, importId }: ImportId,
-  { etag, requestedBy }: { etag: string; requestedBy: string | null },
-): Promise<string> {
+function requireFailed({ state, is_stored: isStored }: FoundImport): void {
+  if (state === 'completed') throw new RetryRefused('it has completed; correct its error file and import that')
+  if (state === 'expired' || (state === 'cancelled' && !isStored)) throw new RetryRefused(fileGone)
+  if (state !== 'failed' && state !== 'cancelled') throw new RetryRefused('it has not ended')
+}
+
+function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied }: FoundImport): void {
+  if (!isDryRun || state !== 'completed') throw new RetryRefused('it is no dry run that has completed')
+  if (isApplied) throw new RetryRefused('its file has been imported already')
+}
+
+async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source, etag: string): Promise<string> {
   const { import_id: retryId } = await tx
     .insertInto('imports')
-    .columns(['app_id', 'state', 'retry_of', 'etag', 'requested_by', 'queued_at', ...copiedColumns])
+    .columns([
+      'app_id',
+      'state',
+      'retry_of',
+      'etag',
+      'requested_by',
+      'queued_at',
+      'dry_run',
+      'profile_types',
+      ...copiedColumns,
+    ])
     .expression(
       tx
         .selectFrom('imports')
@@ -104,8 +155,13 @@ async function queueRetry(
           sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
           'import_id as retry_of',
           sql<string>`${etag}`.as('etag'),
-          sql<string | null>`${requestedBy}::text`.as('requested_by'),
+          sql<string | null>`${requestedBy ?? null}::text`.as('requested_by'),
           sql<Date>`now()`.as('queued_at'),
+          // Only a dry run is imported again after it has completed.
+          sql<boolean>`dry_run and state <> 'completed'`.as('dry_run'),
+          sql<OptionsRow['profile_types']>`
+            case when state = 'completed' then (profile_types::jsonb || types::jsonb)::json else profile_types end
+          `.as('profile_types'),
           ...copiedColumns,
         ])
         .where('app_id', '=', appId)

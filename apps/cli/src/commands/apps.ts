@@ -7,14 +7,17 @@ import { addAppManagementCommands } from './app-management.ts'
 import { addAppSetCommand } from './app-settings.ts'
 import { addAppPauseCommands } from './pause.ts'
 
-/** Adds the commands of `sluice app` (design.md §2, Apps and tokens). */
-export function addAppCommand(program: Command): void {
-  const app = program.command('app').description('manage apps')
-  addAppSetCommand(app)
-  addAppPauseCommands(app)
-  addAppManagementCommands(app)
-  addAppLimitsCommand(app)
-  const create = app
+/** Adds the verbs of `sluice apps` (design.md §2, Apps and tokens). */
+export function addAppCommands(apps: Command): void {
+  addCreateCommand(apps)
+  addAppManagementCommands(apps)
+  addAppSetCommand(apps)
+  addAppLimitsCommand(apps)
+  addAppPauseCommands(apps)
+}
+
+function addCreateCommand(apps: Command): void {
+  const create = apps
     .command('create')
     .description('create an app; its API token is shown only here')
     .requiredOption('--name <name>', 'name of the app')
@@ -25,6 +28,8 @@ export function addAppCommand(program: Command): void {
         (db) => createApp(db, options),
         ({ appId }) => ({ appId }),
       )
-      print(create, { app_id: appId, api_token: apiToken }, () => fields({ 'App ID': appId, 'API token': apiToken }))
+      print(create, { app_id: appId, api_token: apiToken }, () =>
+        fields({ 'App ID': String(appId), 'API token': apiToken }),
+      )
     })
 }

@@ -4,11 +4,9 @@ import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 
-/** Adds `sluice token register`. */
-export function addTokenCommand(program: Command): void {
-  const register = program
-    .command('token')
-    .description('manage API tokens')
+/** Adds `sluice tokens register`. */
+export function addTokenCommands(tokens: Command): void {
+  const register = tokens
     .command('register')
     .description('issue a new API token; the old one stops working at once')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)

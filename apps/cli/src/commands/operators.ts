@@ -5,10 +5,9 @@ import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { print } from '../output.ts'
 
-/** Adds `sluice operator add` and `sluice operator remove`. */
-export function addOperatorCommands(program: Command): void {
-  const operator = program.command('operator').description('manage operators, who see every app and the queues')
-  const add = operator
+/** Adds `sluice operators add` and `sluice operators remove`. */
+export function addOperatorCommands(operators: Command): void {
+  const add = operators
     .command('add')
     .description('add an operator, who can sign in to the dashboard')
     .requiredOption('--email <address>', 'their e-mail address')
@@ -21,7 +20,7 @@ export function addOperatorCommands(program: Command): void {
       print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
     })
 
-  const remove = operator
+  const remove = operators
     .command('remove')
     .description('remove an operator and end their sessions at once')
     .requiredOption('--email <address>', 'their e-mail address')

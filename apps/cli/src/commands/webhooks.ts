@@ -14,31 +14,30 @@ import {
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { fields, print, table } from '../output.ts'
+import { fields, print, printList } from '../output.ts'
 import { encryptionKeys, parseAppId, webhookRule, withDatabase } from '../stack.ts'
 
 interface AppOption {
   app: number
 }
 
-/** Adds `sluice webhook add`, `list`, `remove`, `enable`, `test` and `rotate` (second-day.md §5, Command line). */
-export function addWebhookCommands(program: Command): void {
-  const webhook = program.command('webhook').description('manage the webhook endpoints of an app')
-  addAddCommand(webhook)
-  addListCommand(webhook)
-  addRemoveCommand(webhook)
-  addEnableCommand(webhook)
-  addTestCommand(webhook)
-  addRotateCommand(webhook)
+/** Adds `sluice webhooks add`, `list`, `remove`, `enable`, `test` and `rotate` (second-day.md §5, Command line). */
+export function addWebhookCommands(webhooks: Command): void {
+  addAddCommand(webhooks)
+  addListCommand(webhooks)
+  addRemoveCommand(webhooks)
+  addEnableCommand(webhooks)
+  addTestCommand(webhooks)
+  addRotateCommand(webhooks)
 }
 
-/** Adds a subcommand of `sluice webhook` with the options that all subcommands share. */
-function subcommand(webhook: Command, name: string, description: string): Command {
-  return webhook.command(name).description(description).requiredOption('--app <id>', 'ID of the app', parseAppId)
+/** Adds a verb of `sluice webhooks` with the options that all verbs share. */
+function subcommand(webhooks: Command, name: string, description: string): Command {
+  return webhooks.command(name).description(description).requiredOption('--app <id>', 'ID of the app', parseAppId)
 }
 
-function addAddCommand(webhook: Command): void {
-  const command = subcommand(webhook, 'add', 'add an endpoint; its secret is shown only here')
+function addAddCommand(webhooks: Command): void {
+  const command = subcommand(webhooks, 'add', 'add an endpoint; its secret is shown only here')
     .requiredOption('--url <url>', 'address that gets the events')
     .option('--events <names>', 'events, separated by commas; default: all', (text) => text.split(','))
     .action(async ({ app, url, events }: AppOption & { url: string; events?: string[] }) => {
@@ -58,8 +57,8 @@ function addAddCommand(webhook: Command): void {
     })
 }
 
-function addListCommand(webhook: Command): void {
-  const command = subcommand(webhook, 'list', 'endpoints of an app, oldest first').action(
+function addListCommand(webhooks: Command): void {
+  const command = subcommand(webhooks, 'list', 'endpoints of an app, oldest first').action(
     async ({ app }: AppOption) => {
       const found = await withDatabase(async (db) => {
         await requireApp(db, app)
@@ -73,20 +72,21 @@ function addListCommand(webhook: Command): void {
         failing_since: failingSince?.toISOString() ?? null,
         disabled_at: disabledAt?.toISOString() ?? null,
       }))
-      const rows = shown.map((row) => ({
-        ENDPOINT: row.endpoint_id,
-        URL: row.url,
-        EVENTS: row.events.join(','),
-        'FAILING SINCE': row.failing_since,
-        'DISABLED AT': row.disabled_at,
+      const rows = found.map((endpoint) => ({
+        ENDPOINT: endpoint.endpointId,
+        URL: endpoint.url,
+        'FAILING SINCE': endpoint.failingSince,
+        'DISABLED AT': endpoint.disabledAt,
+        EVENTS: endpoint.events.join(','),
+        CREATED: endpoint.createdAt,
       }))
-      print(command, shown, () => table(rows, 'No endpoints.'))
+      printList(command, shown, rows, 'No endpoints.')
     },
   )
 }
 
-function addRemoveCommand(webhook: Command): void {
-  const command = subcommand(webhook, 'remove', 'remove an endpoint; nothing more is sent to it')
+function addRemoveCommand(webhooks: Command): void {
+  const command = subcommand(webhooks, 'remove', 'remove an endpoint; nothing more is sent to it')
     .argument('<endpoint-id>')
     .action(async (endpointId: string, { app }: AppOption) => {
       const removed = await withAudit(
@@ -99,8 +99,8 @@ function addRemoveCommand(webhook: Command): void {
     })
 }
 
-function addEnableCommand(webhook: Command): void {
-  const command = subcommand(webhook, 'enable', 'send again to an endpoint whose receiver answered 410')
+function addEnableCommand(webhooks: Command): void {
+  const command = subcommand(webhooks, 'enable', 'send again to an endpoint whose receiver answered 410')
     .argument('<endpoint-id>')
     .action(async (endpointId: string, { app }: AppOption) => {
       const enabled = await withAudit(
@@ -113,9 +113,9 @@ function addEnableCommand(webhook: Command): void {
     })
 }
 
-function addRotateCommand(webhook: Command): void {
+function addRotateCommand(webhooks: Command): void {
   const command = subcommand(
-    webhook,
+    webhooks,
     'rotate',
     'replace the secret of an endpoint, which is shown only here; for 24 hours, attempts are signed with the old one as well',
   )
@@ -132,8 +132,8 @@ function addRotateCommand(webhook: Command): void {
     })
 }
 
-function addTestCommand(webhook: Command): void {
-  const command = subcommand(webhook, 'test', 'send an event of the type webhook.test to an endpoint, once')
+function addTestCommand(webhooks: Command): void {
+  const command = subcommand(webhooks, 'test', 'send an event of the type webhook.test to an endpoint, once')
     .argument('<endpoint-id>')
     .option('--no-wait', 'do not wait until a worker has sent it')
     .action(async (endpointId: string, { app, wait }: AppOption & { wait: boolean }) => {

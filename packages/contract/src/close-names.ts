@@ -2,7 +2,7 @@
 const allowedEdits = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 
 /**
- * Returns the known name that a column's name probably means; undefined if no name is close, or several are equally
+ * Returns the known name that a name probably means; undefined if no name is close, or several are equally
  * close. Case, accents, spaces and signs do not count. Longer names may have one or two wrong letters.
  */
 export function closeName(name: string, known: readonly string[]): string | undefined {
@@ -17,7 +17,7 @@ export function closeName(name: string, known: readonly string[]): string | unde
   return best === undefined || best.edits === next?.edits ? undefined : best.candidate
 }
 
-/** The letters of known names. Each column of a file is compared with all of them. */
+/** The letters of known names. Many names are compared with each of them. */
 const knownLetters = new Map<string, string[]>()
 
 function lettersOf(name: string): string[] {

@@ -11,20 +11,19 @@ import { reencryptEndpointSecrets } from '@sluice/webhooks'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { fields, print, table } from '../output.ts'
+import { count, fields, print, printList } from '../output.ts'
 import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice key create`, `sluice key list`, `sluice key delete` and `sluice key reencrypt`. */
-export function addAccessKeyCommands(program: Command): void {
-  const key = program.command('key').description('manage access keys of the S3 gateway')
-  addCreateCommand(key)
-  addListCommand(key)
-  addDeleteCommand(key)
-  addReencryptCommand(key)
+/** Adds the verbs of `sluice access-keys`. */
+export function addAccessKeyCommands(accessKeys: Command): void {
+  addCreateCommand(accessKeys)
+  addListCommand(accessKeys)
+  addDeleteCommand(accessKeys)
+  addReencryptCommand(accessKeys)
 }
 
-function addCreateCommand(key: Command): void {
-  const create = key
+function addCreateCommand(accessKeys: Command): void {
+  const create = accessKeys
     .command('create')
     .description('create an access key; its secret is shown only here')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -43,8 +42,8 @@ function addCreateCommand(key: Command): void {
     })
 }
 
-function addListCommand(key: Command): void {
-  const list = key
+function addListCommand(accessKeys: Command): void {
+  const list = accessKeys
     .command('list')
     .description('access keys of an app, newest first')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
@@ -58,17 +57,17 @@ function addListCommand(key: Command): void {
         created_at: createdAt.toISOString(),
         last_used_at: lastUsedAt?.toISOString() ?? null,
       }))
-      const rows = shown.map((row) => ({
-        'ACCESS KEY ID': row.access_key_id,
-        CREATED: row.created_at,
-        'LAST USED': row.last_used_at,
+      const rows = found.map(({ accessKeyId, createdAt, lastUsedAt }) => ({
+        'ACCESS KEY ID': accessKeyId,
+        CREATED: createdAt,
+        'LAST USED': lastUsedAt,
       }))
-      print(list, shown, () => table(rows, 'No access keys.'))
+      printList(list, shown, rows, 'No access keys.')
     })
 }
 
-function addDeleteCommand(key: Command): void {
-  const remove = key
+function addDeleteCommand(accessKeys: Command): void {
+  const remove = accessKeys
     .command('delete')
     .description('delete an access key; requests signed with it are refused at once')
     .argument('<access-key-id>')
@@ -84,8 +83,8 @@ function addDeleteCommand(key: Command): void {
     })
 }
 
-function addReencryptCommand(key: Command): void {
-  const reencrypt = key
+function addReencryptCommand(accessKeys: Command): void {
+  const reencrypt = accessKeys
     .command('reencrypt')
     .description('encrypt all secrets with the first of ENCRYPTION_KEYS; the other keys can then be removed')
     .action(async () => {
@@ -95,6 +94,6 @@ function addReencryptCommand(key: Command): void {
         async (db) => (await reencryptSecrets(db, keys)) + (await reencryptEndpointSecrets(db, keys)),
         (secrets) => ({ outcome: outcomeOf(secrets > 0), target: `${secrets} secrets` }),
       )
-      print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${reencrypted}`)
+      print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${count(reencrypted)}`)
     })
 }

@@ -5,11 +5,9 @@ import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 
-/** Adds `sluice member add`. */
-export function addMemberCommand(program: Command): void {
-  const add = program
-    .command('member')
-    .description('manage members, who can sign in to an app’s dashboard and get its mails')
+/** Adds `sluice members add`. */
+export function addMemberCommands(members: Command): void {
+  const add = members
     .command('add')
     .description('add a member; the address counts as confirmed, so no link is mailed')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)

@@ -1,0 +1,69 @@
+import { type Html, html } from '@sluice/html'
+import type { ImportDetails } from '@sluice/imports'
+import type { FastifyReply } from 'fastify'
+import { formTokenField } from '../access/forms.ts'
+import { count, counted } from '../layout/format.ts'
+import { sendPage } from '../layout/page.ts'
+import { importName } from './labels.ts'
+
+/** Maximum number of new keys that the question lists. */
+const shownKeys = 100
+
+/** Returns whether the page of an import offers to import the file that was checked. */
+function isImportable({ view, fileStored }: ImportDetails): boolean {
+  return fileStored && view.dry_run === true && view.state === 'completed'
+}
+
+/** Renders the end of a dry run's page; undefined if there is nothing to import. */
+export function afterDryRunPart(appId: number, details: ImportDetails): Html | undefined {
+  if (!isImportable(details)) return undefined
+  const { import_id: importId } = details.view
+  return html`<section class="card" aria-labelledby="next">
+    <h2 id="next">Next</h2>
+    <p>Import the file as it was checked, with these types. To change the file or a type, choose the file again on the
+      <a href="/apps/${appId}/data-import">Data import</a> page.</p>
+    <p class="actions"><a class="button main" href="/apps/${appId}/imports/${importId}/import">Import this file now…</a></p>
+  </section>`
+}
+
+/**
+ * Answers with a page that asks for confirmation before the file of a dry run is imported. `registered` has the keys
+ * that the app has already.
+ */
+export function sendImportQuestion(
+  reply: FastifyReply,
+  appId: number,
+  details: ImportDetails,
+  registered: ReadonlyMap<string, string>,
+): FastifyReply {
+  const { view } = details
+  const address = `/apps/${appId}/imports/${view.import_id}`
+  const newKeys = Object.entries(view.types).filter(([key]) => !registered.has(key))
+  const warned = new Set(view.warnings.map(({ key }) => key))
+  const further = newKeys.length - shownKeys
+  return sendPage(reply, {
+    title: `Import ${importName(details)}?`,
+    area: 'imports',
+    content: html`<form method="post" class="card narrow">
+      ${formTokenField(reply.request)}
+      <p>The same file is imported with the same options, as a new import after all imports that wait.
+        ${view.rows_failed > 0 && `${counted(view.rows_failed, 'row')} with errors will not be applied.`}</p>
+      ${
+        newKeys.length > 0 &&
+        html`<p>${counted(newKeys.length, 'key')} will be registered. The type of a registered key is final:</p>
+        <ul>${newKeys.slice(0, shownKeys).map(([key, type]) => html`<li class="wrap">${key}: ${type}${warned.has(key) && ', which may be wrong'}</li>`)}
+          ${further > 0 && html`<li>… and ${count(further)} more</li>`}</ul>`
+      }
+      <p class="actions"><button class="main">Import this file now</button><a class="button" href="${address}">Back</a></p>
+    </form>`,
+  })
+}
+
+/** Answers with a page that says why the file was not imported. */
+export function sendImportRefused(reply: FastifyReply, address: string, reason: string): FastifyReply {
+  return sendPage(reply, {
+    title: 'The file cannot be imported',
+    area: 'imports',
+    content: html`<p>The file cannot be imported: ${reason}.</p><p><a href="${address}">Go to the dry run</a></p>`,
+  })
+}

@@ -1,0 +1,61 @@
+import { contentSecurityPolicy } from '@sluice/api-app/src/openapi/docs-assets.ts'
+import { docsPage } from '@sluice/api-app/src/openapi/docs-page.ts'
+import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expectAccessible, openBrowser, takePictures } from '../dashboard/browser.ts'
+
+const body = docsPage(openApiDocument('http://api.test'))
+
+describe.skipIf(inject('chromium') === undefined)('the page of the API document', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await openBrowser()
+  })
+  afterAll(() => browser?.close())
+
+  /** Opens the page in a browser that reaches nothing else. `problems` collects script errors and policy violations. */
+  async function openPage(options: { javaScriptEnabled?: boolean } = {}): Promise<{ page: Page; problems: string[] }> {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
+    const problems: string[] = []
+    page.on('pageerror', (error) => problems.push(error.message))
+    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+    await page.route('**', (route) => {
+      if (!route.request().url().endsWith('/docs')) return route.abort()
+      const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': contentSecurityPolicy }
+      return route.fulfill({ headers, body })
+    })
+    await page.goto('http://api.test/docs')
+    return { page, problems }
+  }
+
+  test('finds a route by words of its text, shows it alone, and keeps the language of the examples', async () => {
+    const { page, problems } = await openPage()
+    const routes = page.getByRole('navigation').getByRole('listitem').filter({ visible: true })
+    await page.getByRole('searchbox').fill('clear_marker announce')
+    expect(await routes.allTextContents()).toEqual([expect.stringContaining('announce a file'), expect.anything()])
+    await page.getByRole('searchbox').press('Enter')
+    await page.getByRole('heading', { name: 'Bulk import, first request' }).waitFor()
+    expect(await page.locator('section').filter({ visible: true }).count()).toBe(1)
+    expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThan(8_000)
+
+    await page.locator('summary', { hasText: 'Python' }).filter({ visible: true }).click()
+    await page.getByText('urllib.request.urlopen').filter({ visible: true }).waitFor()
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('link', { name: 'GET One user' }).click()
+    await page.getByText('urllib.request.urlopen').filter({ visible: true }).waitFor()
+    expect(await page.getByText('curl -i').filter({ visible: true }).count()).toBe(0)
+    await expectAccessible(page)
+    await takePictures(page, 'api-document')
+    expect(problems).toEqual([])
+  })
+
+  test('works without scripts', async () => {
+    const { page } = await openPage({ javaScriptEnabled: false })
+    expect(await page.getByRole('searchbox').filter({ visible: true }).count()).toBe(0)
+    await page.getByRole('link', { name: 'GET One user' }).click()
+    await page.getByText('curl -i').filter({ visible: true }).waitFor()
+    await page.getByRole('link', { name: 'Everything on one page' }).click()
+    expect(await page.locator('section').filter({ visible: true }).count()).toBeGreaterThan(20)
+  })
+})
