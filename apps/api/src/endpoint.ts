@@ -36,6 +36,8 @@ interface JsonBody<Body> {
   refuse?: (...messages: string[]) => ErrorAnswer
   /** The endpoint depends on how numbers are spelled: they may be of the class `JsonNumber`. Default: false. */
   keepsNumbers?: true
+  /** No body means `{}`. Default: false. */
+  isOptional?: true
 }
 
 /** A file as the body. The handler reads it, and may take `API_UPLOAD_TIMEOUT`. */
@@ -143,7 +145,10 @@ export interface Endpoint extends Description {
   /** With parameters in braces: `/v1/users/{user_id}`. */
   path: string
   query?: z.ZodObject
-  json?: Required<Omit<JsonBody<unknown>, 'keepsNumbers'>> & { keepsNumbers: boolean }
+  json?: Required<Omit<JsonBody<unknown>, 'keepsNumbers' | 'isOptional'>> & {
+    keepsNumbers: boolean
+    isOptional: boolean
+  }
   file?: FileBody
   answer: Success<unknown>
   refusals: readonly Refusal[]
@@ -167,7 +172,10 @@ export function endpoint<const Path extends Route, Body, Query, Answer>(
     method,
     path,
     ...(query !== undefined && { query }),
-    ...(body && 'schema' in body && { json: { limit: limits.jsonBytes, keepsNumbers: false, ...body, refuse } }),
+    ...(body &&
+      'schema' in body && {
+        json: { limit: limits.jsonBytes, keepsNumbers: false, isOptional: false, ...body, refuse },
+      }),
     ...(body && 'files' in body && { file: body }),
     refusals: refusals.map((each) => ('given' in each ? refusalOf(each) : each)),
     serve: serve as Endpoint['serve'],
@@ -177,7 +185,7 @@ export function endpoint<const Path extends Route, Body, Query, Answer>(
 /** Checks a JSON body against the endpoint's schema. Returns its value, or the messages of the refusal. */
 export function checkBody({ id, json }: Endpoint, body: unknown): Checked<unknown> {
   if (json === undefined) throw new Error(`${id} has no JSON body`)
-  return checkRequest(json.schema, body)
+  return checkRequest(json.schema, json.isOptional ? (body ?? {}) : body)
 }
 
 /** The refusal of a body or query that the endpoint's schema refuses. */

@@ -34,6 +34,11 @@ export class KeyedRequest {
   /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
   isRecorded = false
 
+  /** Notes that the request has no body. Does nothing if a body was read. */
+  hashNothing(): void {
+    this.#bodyHash ??= this.#hash.digest()
+  }
+
   /** Returns the chunks of the body, and hashes them as they pass. */
   async *hashed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {

@@ -53,6 +53,7 @@ export function parseBodies(api: FastifyInstance): void {
     if (media?.type !== 'application/json' || !media.isUtf8) throw new UnsupportedBody()
     if (isEncoded(request.headers)) throw new UnsupportedEncoding()
     const length = lengthOf(request)
+    if (length === 0 && json.isOptional) return undefined
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
     const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)

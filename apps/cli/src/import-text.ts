@@ -9,14 +9,20 @@ export function describeImport(view: ImportView): string {
     File: view.file_name,
     State: view.state,
     ...(view.retry_of !== undefined && { 'Retry of': view.retry_of }),
+    ...(view.undo_of !== undefined && { 'Undo of': view.undo_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
     'Rows read': view.rows_total,
     ...(view.dry_run
-      ? { 'Dry run': 'nothing is applied' }
+      ? { 'Dry run': 'nothing is applied', 'Rows that would change something': view.rows_changed }
       : { 'Rows applied': view.rows_applied, 'Rows changed': view.rows_changed }),
+    ...(view.changes !== null && { 'Users added': view.changes.rows.created, Values: describeValues(view.changes) }),
     'Rows with errors': view.rows_failed,
     Error: view.error,
     'Error file': view.error_file_url,
+    'Changes file': view.changes_file_url,
+    ...(view.changes_file_ends_before_row !== undefined && {
+      'Changes file ends before row': view.changes_file_ends_before_row,
+    }),
     ...(view.error_file_ends_before_row !== undefined && {
       'Error file ends before row': view.error_file_ends_before_row,
     }),
@@ -28,6 +34,10 @@ export function describeImport(view: ImportView): string {
     Finished: dateOf(view.finished_at),
   })
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
+}
+
+function describeValues({ values }: NonNullable<ImportView['changes']>): string {
+  return `${count(values.added)} added, ${count(values.changed)} changed, ${count(values.removed)} removed`
 }
 
 function warningRow({ key, message, examples }: ImportWarning) {

@@ -24,6 +24,14 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
+/** Options of an undo. */
+export interface UndoOptions extends CallOptions {
+  /** Count what would be taken back, and change nothing. */
+  dryRun?: boolean | undefined
+  /** Within 24 hours, all calls with the same key begin only one undo. Default: a new key. */
+  idempotencyKey?: string | undefined
+}
+
 /** Filters of a list of imports. */
 export interface ImportFilters extends CallOptions {
   state?: ImportState | undefined
@@ -77,6 +85,17 @@ export class Sluice {
   async cancelImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
     const path = `${importPath}/${encodeURIComponent(importId)}`
     return (await this.#connection.send<ImportView>({ method: 'DELETE', path, signal })).body
+  }
+
+  /**
+   * Queues an import that takes back what another one changed; `keepChanges` must have been true. With `dryRun`, it only
+   * counts. Returns the new import. Throws `ConflictError` if the import cannot be undone.
+   */
+  async undoImport(importId: string, { dryRun, ...options }: UndoOptions = {}): Promise<ImportView> {
+    const path = `${importPath}/${encodeURIComponent(importId)}/undo`
+    const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID()
+    const call = { method: 'POST', path, body: { dry_run: dryRun }, idempotencyKey, signal: options.signal } as const
+    return (await this.#connection.send<ImportView>(call)).body
   }
 
   /** Iterates over the app's imports, newest request first. Reads the next page when the iteration needs it. */

@@ -43,6 +43,11 @@ export const errors = {
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
   }),
+  /** Bulk import: an import cannot be undone. */
+  undoRefused: (reason: string): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: [`The import cannot be undone: ${reason}`] } },
+  }),
   /**
    * Registration of keys: keys are registered with another type. Each message names the key and its registered type.
    */

@@ -1,4 +1,4 @@
-import { setNewKeys } from '@sluice/accounts'
+import { setImportDefaults } from '@sluice/accounts'
 import { beforeEach, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
@@ -49,7 +49,7 @@ test('they are kept with the import, and its view has the name of the file', asy
 test('without them, nothing is declared and the default of the app applies', async () => {
   const none = { profile_types: {}, clear_marker: null, file_name: null }
   expect(await optionsOf(await request({}))).toEqual({ ...none, new_keys: 'register' })
-  await setNewKeys(api.database.db, app.appId, 'refuse')
+  await setImportDefaults(api.database.db, app.appId, { new_keys: 'refuse' })
   expect(await optionsOf(await request({}))).toEqual({ ...none, new_keys: 'refuse' })
   expect(await optionsOf(await request({ new_keys: 'register' }))).toEqual({ ...none, new_keys: 'register' })
 })

@@ -1,4 +1,4 @@
-import { newKeysOf } from '@sluice/accounts'
+import { importDefaults } from '@sluice/accounts'
 import { runImport } from '@sluice/imports'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
@@ -149,6 +149,6 @@ describe('the settings page', () => {
 
   test('refuses any other value', async () => {
     expect((await visitor.post(`${settings()}/new-keys`, { new_keys: 'x' }, settings())).status).toBe(400)
-    expect(await newKeysOf(dashboard.db, appId)).toBe('register')
+    expect(await importDefaults(dashboard.db, appId)).toMatchObject({ new_keys: 'register' })
   })
 })

@@ -42,6 +42,7 @@ test('each row is compared with what the rows before it left, wherever batches e
   expect(view.rows_changed).toBe(8)
 })
 
+// changes.md §1, Asking for it.
 test('a file without changes has a changes file with the header alone, and an import that keeps none has no file', async () => {
   const file = 'user_id,plan\nu1,a\n'
   const first = await app.importFile(file)

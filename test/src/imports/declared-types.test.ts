@@ -1,4 +1,4 @@
-import { setNewKeys } from '@sluice/accounts'
+import { setImportDefaults } from '@sluice/accounts'
 import type { ValueType } from '@sluice/contract'
 import { queueStoredFile, runImport, uploadKey } from '@sluice/imports'
 import { registeredKeys, registerKeys } from '@sluice/profiles'
@@ -138,7 +138,7 @@ describe('refused new keys', () => {
 })
 
 test('an app that refuses new keys refuses them in files from the bucket as well', async () => {
-  await setNewKeys(app.db, app.appId, 'refuse')
+  await setImportDefaults(app.db, app.appId, { new_keys: 'refuse' })
   const importId = crypto.randomUUID()
   const objectKey = uploadKey(app.appId, importId)
   await app.storage.write(objectKey, Buffer.from('user_id,a\nu1,1\n'), 'text/csv')
@@ -155,7 +155,7 @@ test('an app that refuses new keys refuses them in files from the bucket as well
     ...{ uploadHash: null, signatureHash: null },
   })
   // The setting at the time of the request counts, not the current setting.
-  await setNewKeys(app.db, app.appId, 'register')
+  await setImportDefaults(app.db, app.appId, { new_keys: 'register' })
   await app.run(importId)
   const { view } = await app.resultOf(importId)
   expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: a', file_name: 'a.csv' })

@@ -119,10 +119,10 @@ const recorded: Record<string, Action> = {
       return { ...(await openVisitor(dashboard).post(`/unsubscribe/${appId}/${key}`)), target: email }
     },
   },
-  'POST /apps/:appId/settings/new-keys': {
+  'POST /apps/:appId/settings/imports': {
     what: 'app.set',
     do: async () => ({
-      ...(await asMember(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())),
+      ...(await asMember(`${settings()}/imports`, { new_keys: 'refuse' }, settings())),
       target: 'new keys: refuse',
     }),
   },
@@ -367,7 +367,7 @@ const repeated: [string, () => Promise<{ status: number }>][] = [
     'invitation.withdraw',
     () => asMember(`${settings()}/invitations/withdraw`, { email: 'ben@example.com' }, settings()),
   ],
-  ['app.set', () => asMember(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())],
+  ['app.set', () => asMember(`${settings()}/imports`, { new_keys: 'refuse' }, settings())],
   ['member.mails', () => asMember(`${settings()}/mails`, { shown: 'anna@example.com' }, settings())],
   ['member.mails', () => asMember(`${settings()}/mails`, { shown: 'nobody@example.com' }, settings())],
   ['access_key.delete', () => asMember(`/apps/${appId}/credentials/access-keys/delete`, { key: 'gone' }, settings())],

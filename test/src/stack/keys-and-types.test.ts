@@ -86,7 +86,7 @@ test('import declares types, refuses new keys, and removes values; the view name
 test('app set changes the default for every route, and a first request overrides it', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const set = await stack.sluice('app', 'set', '--app', String(appId), '--new-keys', 'refuse')
-  expect(set).toEqual({ code: 0, json: { app_id: appId, name: 'Test', new_keys: 'refuse' }, stderr: '' })
+  expect(set).toMatchObject({ code: 0, json: { app_id: appId, name: 'Test', new_keys: 'refuse', keep_changes: false } })
   const v2 = await fetch(`${stack.api}/v2/user_profiles/bulk_import`, {
     method: 'POST',
     headers: { 'Content-Type': 'text/csv', 'X-Service-Token': token },

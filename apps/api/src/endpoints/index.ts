@@ -14,6 +14,7 @@ import { removeValue } from './remove-value.ts'
 import { requestBulkImport } from './request-bulk-import.ts'
 import { requestDeletion } from './request-deletion.ts'
 import { requestExport } from './request-export.ts'
+import { undoImport } from './undo-import.ts'
 import { updateProfile } from './update-profile.ts'
 
 /**
@@ -35,6 +36,7 @@ export const endpoints: readonly Endpoint[] = [
   requestBulkImport,
   getImport,
   cancelImport,
+  undoImport,
   bulkImportV2,
   errorFile,
   changesFile,

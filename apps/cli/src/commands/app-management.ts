@@ -48,26 +48,31 @@ function addShowCommand(apps: Command): void {
     .command('show')
     .description('an app with its members, figures and limits')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
-    .action(async ({ app: appId }: { app: number }) => {
-      const view = await withDatabase((db) => showApp(db, appId))
-      print(show, view, () =>
-        fields({
-          App: String(view.app_id),
-          Name: view.name,
-          Created: dateOf(view.created_at),
-          'Paused since': dateOf(view.paused_at),
-          Token: view.token_last_four && `…${view.token_last_four}`,
-          Members: view.members.map(({ email }) => email).join(', '),
-          Users: view.users,
-          'Profile keys': view.profile_keys,
-          Imports: sorted(view.imports)
-            .map(([state, number]) => `${count(number)} ${state}`)
-            .join(', '),
-          'Limit of bulk imports': view.limits.bulk_import ?? 'as the settings say',
-          'Limit of profile keys': view.limits.profile_keys ?? 'as the settings say',
-        }),
-      )
-    })
+    .action(({ app: appId }: { app: number }) => printApp(show, appId))
+}
+
+/** Prints an app, as the output of a command. Throws `UnknownApp`. */
+export async function printApp(command: Command, appId: number): Promise<void> {
+  const view = await withDatabase((db) => showApp(db, appId))
+  print(command, view, () =>
+    fields({
+      App: String(view.app_id),
+      Name: view.name,
+      Created: dateOf(view.created_at),
+      'Paused since': dateOf(view.paused_at),
+      Token: view.token_last_four && `…${view.token_last_four}`,
+      Members: view.members.map(({ email }) => email).join(', '),
+      Users: view.users,
+      'Profile keys': view.profile_keys,
+      Imports: sorted(view.imports)
+        .map(([state, number]) => `${count(number)} ${state}`)
+        .join(', '),
+      'New keys': view.new_keys,
+      'Changes are kept': view.keep_changes ? 'yes' : 'no',
+      'Limit of bulk imports': view.limits.bulk_import ?? 'as the settings say',
+      'Limit of profile keys': view.limits.profile_keys ?? 'as the settings say',
+    }),
+  )
 }
 
 function addDeleteCommand(apps: Command): void {

@@ -1,29 +1,39 @@
-import { findApp, setNewKeys } from '@sluice/accounts'
+import { type ImportDefaults, setImportDefaults } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
 import { type NewKeys, newKeysChoices } from '@sluice/contract'
 import { type Command, Option } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { fields, print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
+import { printApp } from './app-management.ts'
 
 /** Adds `sluice apps set`. */
 export function addAppSetCommand(apps: Command): void {
   const set = apps
     .command('set')
-    .description('change the settings of an app')
+    .description('change what imports of an app do, unless their requests say otherwise')
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .addOption(newKeysOption('what imports do with columns that are neither registered nor declared'))
-    .action(async ({ app: appId, newKeys }: { app: number; newKeys?: NewKeys }) => {
-      if (newKeys === undefined) throw new Failure('--new-keys is missing', 2)
-      const [, found] = await withAudit(
-        { appId, what: 'app.set', target: `new keys: ${newKeys}` },
-        async (db) => [await setNewKeys(db, appId, newKeys), await findApp(db, appId)] as const,
-        ([isChange]) => ({ outcome: outcomeOf(isChange) }),
+    .addOption(new Option('--keep-changes <choice>', 'keep what each row changes').choices(['true', 'false']))
+    .action(async (given: { app: number; newKeys?: NewKeys; keepChanges?: 'true' | 'false' }) => {
+      const defaults: Partial<ImportDefaults> = {
+        ...(given.newKeys !== undefined && { new_keys: given.newKeys }),
+        ...(given.keepChanges !== undefined && { keep_changes: given.keepChanges === 'true' }),
+      }
+      if (Object.keys(defaults).length === 0) throw new Failure('--new-keys or --keep-changes is missing', 2)
+      await withAudit(
+        { appId: given.app, what: 'app.set', target: describeDefaults(defaults) },
+        (db) => setImportDefaults(db, given.app, defaults),
+        (isChange) => ({ outcome: outcomeOf(isChange) }),
       )
-      const settings = { app_id: appId, name: found?.name, new_keys: newKeys }
-      print(set, settings, () => fields({ 'App ID': String(appId), Name: found?.name, 'New keys': newKeys }))
+      await printApp(set, given.app)
     })
+}
+
+function describeDefaults(defaults: Partial<ImportDefaults>): string {
+  return Object.entries(defaults)
+    .map(([name, value]) => `${name.replace('_', ' ')}: ${value}`)
+    .join(', ')
 }
 
 /** Returns the option `--new-keys` of a command. */

@@ -14,6 +14,7 @@ import { watchImport } from '../watch-import.ts'
 import { newKeysOption } from './app-settings.ts'
 import { addImportListCommand } from './import-list.ts'
 import { addImportRetryCommand } from './import-retry.ts'
+import { addImportUndoCommand } from './import-undo.ts'
 import { keyAndType } from './keys.ts'
 
 /** Adds the verbs of `sluice imports` (second-day.md §1, Command line). */
@@ -23,6 +24,7 @@ export function addImportCommands(group: Command): void {
   addShowCommand(group)
   addCancelCommand(group)
   addImportRetryCommand(group)
+  addImportUndoCommand(group)
 }
 
 function addCreateCommand(group: Command): void {
@@ -36,6 +38,7 @@ function addCreateCommand(group: Command): void {
     .addOption(
       newKeysOption('what to do with columns that are neither registered nor declared; default: as set for the app'),
     )
+    .option('--keep-changes', 'keep what each row changes, to see it and to undo the import')
     .option('--clear-marker <text>', "a cell with this text removes the key from the user's profile")
     .option('--app <id>', 'refuse a token of another app', parseAppId)
     .action(async (file: string, options: ImportOptions) => {
@@ -108,6 +111,7 @@ interface ImportOptions extends ClientOptions {
   dryRun?: true
   type?: Readonly<Record<string, string>>
   newKeys?: NewKeys
+  keepChanges?: true
   clearMarker?: string
   app?: number
 }
@@ -119,12 +123,13 @@ function addType(pair: string, preceding: Readonly<Record<string, string>> = {})
   return Object.fromEntries([...Object.entries(preceding), [key, type]])
 }
 
-function uploadOptions({ dryRun, type, newKeys, clearMarker }: ImportOptions): UploadOptions {
+function uploadOptions({ dryRun, type, newKeys, keepChanges, clearMarker }: ImportOptions): UploadOptions {
   return {
     dryRun,
     // The API checks the types. Its error message lists the known types.
     profileTypes: type as Record<string, ValueType> | undefined,
     newKeys,
+    keepChanges,
     clearMarker,
   }
 }

@@ -1,4 +1,4 @@
-import { newKeysOf } from '@sluice/accounts'
+import { importDefaults } from '@sluice/accounts'
 import { limits, type NewKeys, type ValueType } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { type Html, html } from '@sluice/html'
@@ -13,19 +13,20 @@ const megabytes = limits.uploadBytesDashboard / 2 ** 20
 interface AppRules {
   keys: ReadonlyMap<string, ValueType>
   newKeys: NewKeys
+  keepsChanges: boolean
 }
 
 /** Returns the rules of an app. */
 export async function importRules(db: Database, appId: number): Promise<AppRules> {
-  const [keys, newKeys] = await Promise.all([registeredKeys(db, appId), newKeysOf(db, appId)])
-  return { keys, newKeys }
+  const [keys, defaults] = await Promise.all([registeredKeys(db, appId), importDefaults(db, appId)])
+  return { keys, newKeys: defaults.new_keys, keepsChanges: defaults.keep_changes }
 }
 
 /** Answers with the page that accepts a file. `problem` is the reason why the last file was refused. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
-  { keys, newKeys }: AppRules,
+  { keys, newKeys, keepsChanges }: AppRules,
   problem?: string,
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
@@ -40,7 +41,7 @@ export function sendDataImport(
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <input type="hidden" name="profile_types">
-        ${moreOptions}
+        ${moreOptions(keepsChanges)}
         <section class="card" aria-labelledby="file">
           <h2 id="file">File</h2>
           <div class="drop" data-drop>
@@ -65,11 +66,14 @@ export function sendDataImport(
  * The options that few files need. The server reads only the fields that precede the file, so they stand above it. The
  * script moves them below the columns.
  */
-const moreOptions = html`<details class="card" data-options data-step>
+const moreOptions = (keepsChanges: boolean) => html`<details class="card" data-options data-step>
   <summary>More options</summary>
   <label class="narrow">Text of cells that remove a value
     <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
   </label>
+  <input type="hidden" name="keep_changes" value="false" form="upload">
+  <label><input type="checkbox" name="keep_changes" value="true" form="upload"${keepsChanges && html` checked`}> Keep what each row changes, to see it
+    and to undo the import</label>
 </details>`
 
 /** Renders the buttons that send the file, and what the script says about the file, which stay in view. */

@@ -4,7 +4,7 @@ import type { GivenOptions } from '@sluice/imports'
 import { requireTypes, TypeConflict } from '@sluice/profiles'
 
 /**
- * Reads the options of an import from the form's fields: `clear_marker`, and `profile_types` as JSON, which the script
+ * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, and `profile_types` as JSON, which the script
  * of the page adds. Returns the problem in words if an option is refused.
  */
 export async function readOptions(
@@ -23,7 +23,10 @@ export async function readOptions(
     if (error instanceof TypeConflict) return { problem: `A chosen type is refused: ${error.message}.` }
     throw error
   }
-  return { options: { profileTypes: parsed.value, clearMarker: marker === '' ? null : marker } }
+  // The box of the page sends `false` before itself. Without both, the app's default applies.
+  const kept = form.get('keep_changes')
+  const keepChanges = kept === null ? undefined : kept === 'true'
+  return { options: { profileTypes: parsed.value, clearMarker: marker === '' ? null : marker, keepChanges } }
 }
 
 /** Maximum number of bytes of the field `profile_types`. */

@@ -11,7 +11,7 @@ const shownKeys = 100
 
 /** Returns whether the page of an import offers to import the file that was checked. */
 function isImportable({ view, fileStored }: ImportDetails): boolean {
-  return fileStored && view.dry_run === true && view.state === 'completed'
+  return fileStored && view.dry_run === true && view.undo_of === undefined && view.state === 'completed'
 }
 
 /** Renders the end of a dry run's page; undefined if there is nothing to import. */

@@ -142,6 +142,7 @@ function typeOf(name: string, types: ImportDetails['view']['types']): string | H
   return Object.hasOwn(types, name) ? (types[name] ?? '') : html`<span class="hint">no value yet</span>`
 }
 
-function cut(text: string): string {
+/** Shortens a value for a page. */
+export function cut(text: string): string {
   return text.length > shownCharacters ? `${text.slice(0, shownCharacters).toWellFormed()}…` : text
 }

@@ -12,6 +12,7 @@ import { type ListRequest, sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
 import { type OneImport, snapshotFor } from './one-import.ts'
 import { retryRoutes } from './retry-routes.ts'
+import { undoRoutes } from './undo-routes.ts'
 
 const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
 
@@ -21,6 +22,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   cancelRoutes(dashboard, context)
   retryRoutes(dashboard, context)
   dryRunRoutes(dashboard, context)
+  undoRoutes(dashboard, context)
   const streams = new EventStreams(openLiveImports(context))
   dashboard.addHook('preClose', async () => streams.close())
 

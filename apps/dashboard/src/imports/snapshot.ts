@@ -1,13 +1,26 @@
-import { type ErrorRows, errorRows, type ImportDetails, showDetails, uncompressedSize } from '@sluice/imports'
+import {
+  type ChangedValue,
+  changedValues,
+  type ErrorRows,
+  errorRows,
+  type ImportDetails,
+  showDetails,
+  uncompressedSize,
+} from '@sluice/imports'
 import type { DashboardContext } from '../context.ts'
 
 /** Maximum number of rows of the error file that a page shows. */
 export const shownErrorRows = 20
 
+/** Maximum number of lines of the changes file that a page shows. */
+export const shownChanges = 20
+
 /** The data of an import's page at one moment. */
 export interface Snapshot {
   details: ImportDetails
   errors: ErrorRows
+  /** The first lines of the changes file; none before the import has ended. */
+  changes: readonly ChangedValue[]
   /** Length of the uncompressed file; undefined if it is not known. */
   totalBytes: number | undefined
   /** Average speed; undefined if the import has not started, or has only just started. */
@@ -43,13 +56,15 @@ export async function takeSnapshot(
   const runs = details.view.state === 'processing'
   const isFull = runs && known.errors !== undefined && known.errors.rows.length >= shownErrorRows
   const none: ErrorRows = { rows: [] }
-  const [errors, totalBytes] = await Promise.all([
+  const hasChanges = details.view.changes_file_url !== null
+  const [errors, totalBytes, changes] = await Promise.all([
     isFull || details.view.rows_failed === 0
       ? (known.errors ?? none)
       : orDefault(errorRows({ db, storage }, { appId, importId }, shownErrorRows), none),
     runs ? (known.totalBytes ?? orDefault(uncompressedSize(storage, details), undefined)) : undefined,
+    hasChanges ? orDefault(changedValues({ db, storage }, { appId, importId }, shownChanges), []) : [],
   ])
-  return { details, errors, totalBytes, ...speedOf(details, totalBytes) }
+  return { details, errors, changes, totalBytes, ...speedOf(details, totalBytes) }
 }
 
 /** Figures of shorter runs would fluctuate too much. */

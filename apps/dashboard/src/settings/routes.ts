@@ -1,11 +1,11 @@
 import {
+  importDefaults,
   LastMember,
   listMembers,
-  newKeysOf,
   normalEmail,
   removeMember,
   sendMailsTo,
-  setNewKeys,
+  setImportDefaults,
 } from '@sluice/accounts'
 import { newKeysChoices } from '@sluice/contract'
 import { html } from '@sluice/html'
@@ -24,7 +24,7 @@ import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { openLinkMails } from '../link-mails.ts'
-import { newKeysForm } from './new-keys-form.ts'
+import { importDefaultsForm } from './import-defaults-form.ts'
 import { confirmRemoval, settingsContent } from './settings-page.ts'
 
 interface MemberQuery {
@@ -67,15 +67,16 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
   )
 
   dashboard.post(
-    '/apps/:appId/settings/new-keys',
+    '/apps/:appId/settings/imports',
     { config: { audit: { what: 'app.set' } } },
     async (request, reply) => {
       const { appId } = visitedApp(request)
       const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
       if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
-      request.auditTarget = `new keys: ${chosen}`
-      request.auditChange = await setNewKeys(db, appId, chosen)
-      request.log.info({ app_id: appId, by: visitorOf(request).email, new_keys: chosen }, 'new keys set')
+      const defaults = { new_keys: chosen, keep_changes: formOf(request).get('keep_changes') === 'true' }
+      request.auditTarget = `new keys: ${chosen}, keep changes: ${defaults.keep_changes}`
+      request.auditChange = await setImportDefaults(db, appId, defaults)
+      request.log.info({ app_id: appId, by: visitorOf(request).email, ...defaults }, 'defaults of imports set')
       return reply.redirect(`/apps/${appId}/settings`, 303)
     },
   )
@@ -147,7 +148,7 @@ async function sendSettings(
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const people = { members: await listMembers(db, appId), invitations: await listInvitations(db, appId) }
-  const content = html`${settingsContent(request, people, refused)}${newKeysForm(request, await newKeysOf(db, appId))}`
+  const content = html`${settingsContent(request, people, refused)}${importDefaultsForm(request, await importDefaults(db, appId))}`
   return sendPage(reply, { title: 'Settings', area: 'settings', content })
 }
 

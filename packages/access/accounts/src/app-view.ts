@@ -1,5 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import { UnknownApp } from './app.ts'
+import type { ImportDefaults } from './import-defaults.ts'
 
 /** An app as `sluice apps list` prints it. */
 export interface AppSummary {
@@ -13,7 +14,7 @@ export interface AppSummary {
 }
 
 /** An app as `sluice apps show` prints it. */
-export interface AppView extends AppSummary {
+export interface AppView extends AppSummary, ImportDefaults {
   paused_at: string | null
   token_last_four: string | null
   members: { email: string; gets_mails: boolean }[]
@@ -50,7 +51,7 @@ export async function showApp(db: Database, appId: number): Promise<AppView> {
         profile_key_limit: number | null
       }
   >`
-    select app_id, name, created_at, paused_at, deleting_at, bulk_import_limit, profile_key_limit,
+    select app_id, name, created_at, paused_at, deleting_at, bulk_import_limit, profile_key_limit, new_keys, keep_changes,
       (select last_four from api_tokens where app_id = ${appId}) as token_last_four,
       coalesce((
         select json_agg(json_build_object('email', email, 'gets_mails', gets_mails) order by email)
@@ -74,6 +75,8 @@ export async function showApp(db: Database, appId: number): Promise<AppView> {
     users: row.users,
     profile_keys: row.profile_keys,
     imports: row.imports,
+    new_keys: row.new_keys,
+    keep_changes: row.keep_changes,
     limits: { bulk_import: row.bulk_import_limit, profile_keys: row.profile_key_limit },
   }
 }

@@ -42,7 +42,13 @@ function checkName(name: string): void {
 export async function changeApp(
   db: Database,
   appId: number,
-  values: { name?: string; new_keys?: NewKeys; bulk_import_limit?: string | null; profile_key_limit?: number | null },
+  values: {
+    name?: string
+    new_keys?: NewKeys
+    keep_changes?: boolean
+    bulk_import_limit?: string | null
+    profile_key_limit?: number | null
+  },
 ): Promise<boolean> {
   await requireApp(db, appId)
   const { numUpdatedRows } = await db

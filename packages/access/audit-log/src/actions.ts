@@ -25,6 +25,7 @@ export const auditActions = {
   'sign_in.link': 'Created a sign-in link',
   'import.cancel': 'Cancelled an import',
   'import.retry': 'Retried an import',
+  'import.undo': 'Undid an import',
   'import.start': 'Imported the file of a dry run',
   'column_mapping.keep': 'Kept how the columns of a file are mapped',
   'column_mapping.forget': 'Forgot how the columns of a file are mapped',

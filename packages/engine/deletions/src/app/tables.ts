@@ -22,6 +22,7 @@ export const appTables: readonly AppTable[] = [
   { name: 'users', key: { column: 'user_id', type: 'text' } },
   { name: 'profiles', key: { column: 'user_id', type: 'text' } },
   { name: 'import_chunks', key: { column: 'import_id', type: 'uuid' } },
+  { name: 'undo_lines', key: { column: 'import_id', type: 'uuid' } },
   { name: 'imports', key: { column: 'import_id', type: 'uuid' } },
   { name: 'import_slot_time' },
   { name: 'column_mappings' },

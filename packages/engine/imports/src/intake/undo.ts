@@ -8,6 +8,13 @@ export class UndoRefused extends Error {
   override readonly name = 'UndoRefused'
 }
 
+/** How an import is undone. */
+interface UndoOptions {
+  dryRun?: boolean | undefined
+  /** The address of the person who undoes it, if it is a person of the dashboard. */
+  requestedBy?: string | null
+}
+
 /**
  * Queues the undo of an import (changes.md §3): a new import at the end of the app's import order, which takes back what
  * the import's changes file says. With `dryRun`, only what it would do is counted.
@@ -18,12 +25,12 @@ export class UndoRefused extends Error {
 export async function undoImport(
   { db, settings }: Omit<RequestContext, 'storage'>,
   source: ImportId,
-  { dryRun = false }: { dryRun?: boolean | undefined } = {},
+  options: UndoOptions = {},
   alsoCommit: (tx: Database, importId: string) => Promise<void> | undefined = () => undefined,
 ): Promise<string> {
   return await withinWaitingLimit(db, source.appId, settings.WAITING_IMPORTS_LIMIT, async (tx) => {
     await checkUndo(tx, source)
-    const importId = await queueUndo(tx, source, dryRun)
+    const importId = await queueUndo(tx, source, options)
     await alsoCommit(tx, importId)
     return importId
   })
@@ -50,6 +57,7 @@ interface FoundImport {
   undone_by: string | null
 }
 
+// changes.md §3, Allowed.
 function refusalOf(found: FoundImport): string | undefined {
   if (found.is_unfinished) return 'it has not ended'
   if (found.dry_run) return 'a dry run changed nothing'
@@ -59,11 +67,15 @@ function refusalOf(found: FoundImport): string | undefined {
   return found.undone_by === null ? undefined : `it is already undone by ${found.undone_by}`
 }
 
-async function queueUndo(tx: Database, { appId, importId }: ImportId, dryRun: boolean): Promise<string> {
+async function queueUndo(
+  tx: Database,
+  { appId, importId }: ImportId,
+  { dryRun = false, requestedBy = null }: UndoOptions,
+): Promise<string> {
   const { import_id: undoId } = await tx
     .insertInto('imports')
     .columns([
-      ...(['app_id', 'source', 'state', 'dry_run', 'undo_of', 'keep_changes', 'queued_at'] as const),
+      ...(['app_id', 'source', 'state', 'dry_run', 'undo_of', 'requested_by', 'keep_changes', 'queued_at'] as const),
       ...(['object_key', 'file_name', 'content_type', 'types'] as const),
     ])
     .expression(
@@ -75,6 +87,7 @@ async function queueUndo(tx: Database, { appId, importId }: ImportId, dryRun: bo
           sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
           sql<boolean>`${dryRun}::boolean`.as('dry_run'),
           'import_id as undo_of',
+          sql<string | null>`${requestedBy}::text`.as('requested_by'),
           'keep_changes',
           sql<Date>`now()`.as('queued_at'),
           'changes_file_key as object_key',

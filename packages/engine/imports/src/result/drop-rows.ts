@@ -28,8 +28,6 @@ export async function dropErrorRows(tx: Database, appId: number): Promise<void> 
     returning i.import_id
   `.execute(tx)
   for (const { import_id: importId } of rows) await removeChunks(tx, { appId, importId })
-  // Undos read their lines again, from a file that the deletion removes.
-  await tx.deleteFrom('undo_lines').where('app_id', '=', appId).execute()
 }
 
 /** Removes all rows that an import keeps for its files. */

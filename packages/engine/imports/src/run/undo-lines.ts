@@ -1,5 +1,5 @@
 import { cellsOf, readRows } from '@sluice/csv'
-import { encodeTextArray, sql } from '@sluice/database'
+import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { ImportFile } from '../file/source.ts'
 import type { Run } from './run.ts'
 
@@ -12,7 +12,7 @@ const quote = 0x22
 export async function loadLines(run: Run): Promise<void> {
   const { context, claim } = run
   if (await areLoaded(run)) return
-  await removeLines(context.db, claim)
+  await removeUndoLines(context.db, claim)
   let line = 0
   const file = new ImportFile(context, claim.file)
   for await (const block of readRows(file.from(0), { columns: 5 })) {
@@ -46,7 +46,22 @@ export async function areLoaded({ context, claim }: Run): Promise<boolean> {
   return rows[0]?.are_loaded === true
 }
 
-/** Removes the lines that a run has loaded. */
-export async function removeLines(db: Run['context']['db'], { appId, importId }: Run['claim']): Promise<void> {
-  await db.deleteFrom('undo_lines').where('app_id', '=', appId).where('import_id', '=', importId).execute()
+/** Number of lines that one statement removes. */
+const linesAtATime = 20_000
+
+/** Removes the lines that an undo has loaded, or those of all undos of an app. Ends early if the process shuts down. */
+export async function removeUndoLines(
+  db: Database,
+  { appId, importId }: { appId: number; importId?: string },
+  shutdown?: AbortSignal,
+): Promise<void> {
+  const ofImport = importId === undefined ? sql`` : sql`and import_id = ${importId}`
+  while (shutdown?.aborted !== true) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from undo_lines where ctid = any(array(
+        select ctid from undo_lines where app_id = ${appId} ${ofImport} limit ${linesAtATime}
+      ))
+    `.execute(db)
+    if (Number(numAffectedRows) < linesAtATime) return
+  }
 }

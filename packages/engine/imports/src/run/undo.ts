@@ -7,7 +7,7 @@ import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
 import type { Run } from './run.ts'
-import { areLoaded, loadLines, removeLines } from './undo-lines.ts'
+import { areLoaded, loadLines, removeUndoLines } from './undo-lines.ts'
 
 /** The columns of a changes file. */
 const columns = ['user_id', 'key', 'type', 'before', 'after']
@@ -43,7 +43,7 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   }
   // A deletion or a crash may have removed lines meanwhile. The next try reads them again.
   if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
-  await removeLines(context.db, claim)
+  await removeUndoLines(context.db, claim)
   return undefined
 }
 

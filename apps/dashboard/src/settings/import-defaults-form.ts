@@ -1,3 +1,4 @@
+import type { ImportDefaults } from '@sluice/accounts'
 import type { NewKeys } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
@@ -9,18 +10,20 @@ const choices: Readonly<Record<NewKeys, string>> = {
   refuse: 'Refuse the file',
 }
 
-/** Renders the form that sets what imports of the app do with new columns. */
-export function newKeysForm(request: FastifyRequest, current: NewKeys): Html {
+/** Renders the form that sets what imports of the app do, unless their requests say otherwise. */
+export function importDefaultsForm(request: FastifyRequest, current: ImportDefaults): Html {
   const choice = ([value, text]: readonly [string, string]) =>
-    html`<label><input type="radio" name="new_keys" value="${value}"${value === current && html` checked`}> ${text}</label>`
-  return html`<section class="card narrow" aria-labelledby="new-keys">
-    <h2 id="new-keys">New columns</h2>
-    <form method="post" action="/apps/${visitedApp(request).appId}/settings/new-keys">
+    html`<label><input type="radio" name="new_keys" value="${value}"${value === current.new_keys && html` checked`}> ${text}</label>`
+  return html`<section class="card narrow" aria-labelledby="imports-do">
+    <h2 id="imports-do">Imports</h2>
+    <form method="post" action="/apps/${visitedApp(request).appId}/settings/imports">
       ${formTokenField(request)}
       <fieldset>
         <legend>If a file has columns that are neither registered nor declared</legend>
         ${Object.entries(choices).map(choice)}
       </fieldset>
+      <label><input type="checkbox" name="keep_changes" value="true"${current.keep_changes && html` checked`}> Keep what each row changes,
+        to see it and to undo an import</label>
       <p class="hint">This applies to every upload route. A request to the API may decide otherwise for its file.</p>
       <button>Save</button>
     </form>

@@ -1,0 +1,74 @@
+import { errors, importView } from '@sluice/contract'
+import { undoImport as queueUndo, showImport, UndoRefused } from '@sluice/imports'
+import { z } from 'zod'
+import { answer } from '../answers.ts'
+import { endpoint, refusal, wrong } from '../endpoint.ts'
+import { importIdHeader } from './csv-rules.ts'
+import { exampleImport, importId, unknownImport } from './get-import.ts'
+
+const undoRequest = z
+  .object({
+    dry_run: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Count what the undo would do, and do nothing. Default: false.' }),
+  })
+  .meta({ id: 'UndoRequest' })
+
+/** Takes back what an import changed (changes.md §3). */
+export const undoImport = endpoint({
+  id: 'undoImport',
+  route: 'POST /v3/user_profiles/bulk_import/{import_id}/undo',
+  tag: 'Bulk import',
+  summary: 'Undo an import',
+  description: [
+    'Queues an import that takes back what another one changed, by its changes file: `keep_changes` must have been true. A',
+    'value becomes what it was before the import, if it still is what the import left. Values that changed since stay, and',
+    'are in the error file of the undo. Keys stay registered. The undo keeps its own changes, so it can be undone.',
+  ].join('\n'),
+  extension: true,
+  limit: { function: 'import_undo', rate: '100/10m', counts: 'Undos of imports' },
+  audit: { what: 'import.undo', target: ({ params }) => (params as { import_id: string }).import_id },
+  idempotency: {},
+  params: { import_id: importId },
+  body: { description: 'No body means `{}`.', schema: undoRequest, example: { dry_run: false }, isOptional: true },
+  answer: {
+    status: 202,
+    description: 'The undo is queued, after all imports that wait.',
+    headers: importIdHeader,
+    schema: importView,
+    example: {
+      ...exampleImport,
+      import_id: '5f0e7c52-9a3d-4a7e-8a55-3f6f4d7c9b10',
+      state: 'queued',
+      source: 'undo',
+      undo_of: exampleImport.import_id,
+      error_file_url: null,
+      changes_file_url: null,
+    },
+  },
+  refusals: [
+    unknownImport,
+    wrong('dry_run', 'The value of dry_run is not a boolean.', { dry_run: 'yes' }),
+    refusal('not_kept', 'The import cannot be undone.', errors.undoRefused('the import kept no changes')),
+  ],
+  serve:
+    ({ db, apiUrl, settings }) =>
+    async ({ appId, body, params, request, reply, record }) => {
+      const source = { appId, importId: params.import_id }
+      if ((await showImport(db, undefined, source.importId, appId)) === undefined)
+        return answer(reply, errors.notFound())
+      const dryRun = body.dry_run ?? false
+      try {
+        const undoId = await queueUndo({ db, settings }, source, { dryRun }, async (tx, undoId) => {
+          await record(tx, await showImport(tx, apiUrl, undoId, appId), undoId)
+        })
+        request.log.info({ app_id: appId, import_id: undoId, undo_of: source.importId }, 'undo queued')
+        reply.header('X-Import-Id', undoId)
+        return (await showImport(db, apiUrl, undoId, appId)) ?? answer(reply, errors.notFound())
+      } catch (error) {
+        if (error instanceof UndoRefused) return answer(reply, errors.undoRefused(error.message))
+        throw error
+      }
+    },
+})
