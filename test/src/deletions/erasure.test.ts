@@ -94,6 +94,9 @@ async function leaveOtherTraces(fixture: SearchableFixture, appId: number, id: s
     .updateTable('imports')
     .set({ file_name: `export of ${id}.csv`, warnings })
     .execute()
+  await sql`insert into undo_lines values (${appId}, gen_random_uuid(), ${id}, 1, 'name', 'string', ${id}, ${id})`.execute(
+    db,
+  )
   await write((await beginUpload(fixture.maintenance, appId, `${id}.csv`)).objectKey)
   await sql`update bucket_uploads set started_at = started_at - interval '61 minutes'`.execute(db)
   expect(await exportApp(fixture, appId)).toContain(id)
@@ -129,7 +132,7 @@ test.each(stores)(
     await joinedProfileUpdates(fixture.database.db, 500)(appId, id, [{ key: 'name', type: 'string', value: id }])
     // The ID occurs in an upload, in an error file, and in error rows that storage did not accept as a file.
     for (const file of [`user_id,age\n${id},1\nbob,2\n`, `user_id,age\n${id},none\nghost,2\n`]) {
-      await add((await importFile(fixture, appId, file)).view.import_id)
+      await add((await importFile(fixture, appId, file, { keepChanges: true })).view.import_id)
     }
     const failing = await queueFile(fixture, appId, `user_id,age\n${id},none\n`)
     await add(failing)

@@ -123,7 +123,7 @@ const recorded: Record<string, Action> = {
     what: 'app.set',
     do: async () => ({
       ...(await asMember(`${settings()}/imports`, { new_keys: 'refuse' }, settings())),
-      target: 'new keys: refuse',
+      target: 'new keys: refuse, keep changes: false',
     }),
   },
   'POST /apps/:appId/settings/mails': {
@@ -215,6 +215,18 @@ const recorded: Record<string, Action> = {
       const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
       await cancelImport(dashboard.db, importId)
       return { ...(await asMember(`/apps/${appId}/imports/${importId}/retry`)), target: importId }
+    },
+  },
+  'POST /apps/:appId/imports/:importId/undo': {
+    what: 'import.undo',
+    async do() {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      await dashboard.db
+        .updateTable('imports')
+        .set({ state: 'completed', keep_changes: true, changes_file_key: 'changes' })
+        .where('import_id', '=', importId)
+        .execute()
+      return { ...(await asMember(`/apps/${appId}/imports/${importId}/undo`)), target: importId }
     },
   },
   'POST /apps/:appId/imports/:importId/import': {
@@ -328,6 +340,7 @@ const silent = [
   'POST /apps/:appId/data-import',
   'POST /apps/:appId/data-import/dry-run',
   'POST /apps/:appId/data-import/mappings/find',
+  'POST /apps/:appId/imports/:importId/undo/dry-run',
   'POST /apps/:appId/profiles/deletion/check',
 ]
 

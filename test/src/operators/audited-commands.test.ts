@@ -74,6 +74,18 @@ const recorded: Record<string, Recorded> = {
       return [importId]
     },
   },
+  'imports undo': {
+    what: 'import.undo',
+    async args() {
+      const importId = await queued()
+      await database.db
+        .updateTable('imports')
+        .set({ state: 'completed', keep_changes: true, changes_file_key: 'changes' })
+        .where('import_id', '=', importId)
+        .execute()
+      return [importId]
+    },
+  },
   'deletions run': { what: 'deletion.run', args: () => [], ofAll: true },
   'apps delete': { what: 'app.delete', args: () => [...app(), '--yes'] },
 }

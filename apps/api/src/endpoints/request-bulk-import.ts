@@ -66,6 +66,7 @@ export const requestBulkImport = endpoint({
       profile_types: { zip: 'text', user_id: 'string' },
     }),
     wrong('new_keys', 'The value of new_keys is not known.', { ...valid, new_keys: 'ignore' }),
+    wrong('keep_changes', 'The value of keep_changes is not a boolean.', { ...valid, keep_changes: 'yes' }),
     wrong('clear_marker', 'The clear marker is not valid.', { ...valid, clear_marker: 'a,b' }),
     wrong('file_name', 'The name of the file is too long.', {
       ...valid,
