@@ -88,8 +88,8 @@ export class Sluice {
   }
 
   /**
-   * Queues an import that takes back what another one changed; `keepChanges` must have been true. With `dryRun`, it only
-   * counts. Returns the new import. Throws `ConflictError` if the import cannot be undone.
+   * Queues an import that takes back what another one changed; `keepChanges` must have been true. With `dryRun`, it
+   * only counts. Returns the new import. Throws `ConflictError` if the import cannot be undone.
    */
   async undoImport(importId: string, { dryRun, ...options }: UndoOptions = {}): Promise<ImportView> {
     const path = `${importPath}/${encodeURIComponent(importId)}/undo`

@@ -4,8 +4,8 @@ import type { GivenOptions } from '@sluice/imports'
 import { requireTypes, TypeConflict } from '@sluice/profiles'
 
 /**
- * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, and `profile_types` as JSON, which the script
- * of the page adds. Returns the problem in words if an option is refused.
+ * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, and `profile_types` as JSON,
+ * which the script of the page adds. Returns the problem in words if an option is refused.
  */
 export async function readOptions(
   db: Database,

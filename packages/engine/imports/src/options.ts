@@ -25,8 +25,8 @@ export type GivenOptions = { [Name in keyof FileOptions]?: FileOptions[Name] | u
 }
 
 /**
- * Returns the options as values for an import's row. For new keys and for what changes, the app's default at the time of
- * the request applies if the request does not choose (changes.md §1, Asking for it).
+ * Returns the options as values for an import's row. For new keys and for what changes, the app's default at the time
+ * of the request applies if the request does not choose (changes.md §1, Asking for it).
  */
 export function optionValues(appId: number, options: GivenOptions = {}) {
   const { profileTypes, newKeys, clearMarker, keepChanges } = options

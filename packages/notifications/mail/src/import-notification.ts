@@ -106,6 +106,7 @@ const fixedReasons = new Set(
     fileMessages.tooManyKeys(0),
     fileMessages.fileGone,
     fileMessages.fileReplaced,
+    fileMessages.changesFileGone,
     fileMessages.tooManyAttempts(0),
   ].map(withoutFigures),
 )

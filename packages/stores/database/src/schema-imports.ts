@@ -129,7 +129,10 @@ export interface StoredChanges {
   keys?: Record<string, { added?: number; changed?: number; removed?: number }>
 }
 
-/** Rows of a growing error file or changes file. They commit with their batch, and are removed when the file is in storage. */
+/**
+ * Rows of a growing error file or changes file. They commit with their batch, and are removed when the file is in
+ * storage.
+ */
 export interface ImportChunksTable {
   app_id: number
   import_id: string

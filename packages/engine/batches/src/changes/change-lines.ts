@@ -51,7 +51,9 @@ export class ChangeLines {
     this.#left = maxBytes
   }
 
-  /** Returns the lines of whole rows in pieces, as far as they fit. Rows beyond `end` of the content do not fit either. */
+  /**
+   * Returns the lines of whole rows in pieces, as far as they fit. Rows beyond `end` of the content do not fit either.
+   */
   *of(content: Buffer, end = content.length): Generator<Buffer, void, void> {
     const writer = this.#writer
     for (const row of readChangedRows(content)) {

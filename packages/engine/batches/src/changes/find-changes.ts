@@ -20,8 +20,9 @@ interface CheckedRows {
 
 /**
  * Returns a `select` of what the rows of a batch change in the profiles of registered users, before they are merged
- * (changes.md §1, Counts): one row with `counts` (jsonb), `first_row` (the number of the first row that changes something)
- * and `content` (`changed-rows.ts`; null if no row changes something, or if the rows are not wanted). Each row is compared with what the preceding rows leave.
+ * (changes.md §1, Counts): one row with `counts` (jsonb), `first_row` (the number of the first row that changes
+ * something) and `content` (`changed-rows.ts`; null if no row changes something, or if the rows are not wanted). Each
+ * row is compared with what the preceding rows leave.
  */
 export function findChanges(rows: CheckedRows): RawBuilder<unknown> {
   const { batch, states } = rows
@@ -57,8 +58,8 @@ function changesOfFirstRows(
 }
 
 /**
- * Compares rows with the stored profiles, which it locks unless nothing is merged afterwards. Only if users have several
- * rows must the rows be compared with each other, which needs a sort of all values.
+ * Compares rows with the stored profiles, which it locks unless nothing is merged afterwards. Only if users have
+ * several rows must the rows be compared with each other, which needs a sort of all values.
  */
 function changesOfRows(
   { appId, batch, precedingRows, dryRun, keepsRows }: CheckedRows,

@@ -16,8 +16,8 @@ interface UndoOptions {
 }
 
 /**
- * Queues the undo of an import (changes.md §3): a new import at the end of the app's import order, which takes back what
- * the import's changes file says. With `dryRun`, only what it would do is counted.
+ * Queues the undo of an import (changes.md §3): a new import at the end of the app's import order, which takes back
+ * what the import's changes file says. With `dryRun`, only what it would do is counted.
  *
  * Runs `alsoCommit` in the transaction that queues it. Returns the ID of the new import. Throws {@link UndoRefused} and
  * `TooManyWaiting`.

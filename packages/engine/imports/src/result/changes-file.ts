@@ -8,8 +8,8 @@ import { allRows, chunksOf, type EndedRun, type StoredFile, selectChunks } from 
 const gzipOptions = { level: 1, chunkSize: 2 ** 18 }
 
 /**
- * Makes the changes file from the chunks that were committed with the batches, and stores it (changes.md §1, The changes
- * file). Stores none if the import does not keep its changes, or if its rows were removed.
+ * Makes the changes file from the chunks that were committed with the batches, and stores it
+ * (changes.md §1, The changes file). Stores none if the import does not keep its changes, or if its rows were removed.
  *
  * Throws the errors of storage, and an AbortError if the process shuts down.
  */

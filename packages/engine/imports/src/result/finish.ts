@@ -33,9 +33,9 @@ interface Ending extends EndedRun {
 }
 
 /**
- * Ends an import (service.md, States and transitions). Stores its error file and its changes file, then writes its state, its mails and its
- * webhook deliveries in one transaction, which is durable when this returns. Stores the error file again if its rows
- * are removed meanwhile, by a deletion or because of a full disk.
+ * Ends an import (service.md, States and transitions). Stores its error file and its changes file, then writes its
+ * state, its mails and its webhook deliveries in one transaction, which is durable when this returns. Stores the error
+ * file again if its rows are removed meanwhile, by a deletion or because of a full disk.
  *
  * With `withoutErrorFile`, the import ends even if its error file cannot be stored, except during an outage. For a
  * cancelled import, this makes only its report. Returns the mails.

@@ -68,9 +68,9 @@ function saveKeptRows({ context, claim }: Run, { keptRows, end }: WrittenBatch, 
 }
 
 /**
- * Returns the statement that notes what a batch changes for {@link updateProgress}, and saves the rows as a chunk of the
- * changes file (changes.md §1, The changes file). As with invalid rows, the first chunk that exceeds the limit is still
- * saved. Of the first one that is not, the number of its first row is noted.
+ * Returns the statement that notes what a batch changes for {@link updateProgress}, and saves the rows as a chunk of
+ * the changes file (changes.md §1, The changes file). As with invalid rows, the first chunk that exceeds the limit is
+ * still saved. Of the first one that is not, the number of its first row is noted.
  */
 function saveChangedRows({ context, claim }: Run, { end }: { end: number }, found: RawBuilder<unknown>): CompiledQuery {
   return sql`
@@ -87,7 +87,9 @@ function saveChangedRows({ context, claim }: Run, { end }: { end: number }, foun
   `.compile(context.db)
 }
 
-/** The rows that {@link saveChangedRows} has noted in this transaction: their bytes, and the number of the first one. */
+/**
+ * The rows that {@link saveChangedRows} has noted in this transaction: their bytes, and the number of the first one.
+ */
 const changedRows = sql`current_setting('sluice.changed_rows')::json`
 
 /** What a batch adds to the counts of changes in the import's row. */

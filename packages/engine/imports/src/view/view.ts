@@ -48,8 +48,8 @@ export async function showImports(
 }
 
 /**
- * Maximum number of bytes of types, warnings and counts of changes in a page. One import may exceed it. 100 imports of 50,000 columns each
- * would have 42 MB.
+ * Maximum number of bytes of types, warnings and counts of changes in a page. One import may exceed it. 100 imports of
+ * 50,000 columns each would have 42 MB.
  */
 const pageBytes = 2 ** 20
 
