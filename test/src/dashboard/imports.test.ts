@@ -292,7 +292,9 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
   ] as const) {
     expect([query, await shown(query)]).toEqual([query, found])
   }
-  expect((await visitor.get(`/apps/${appId}/imports?state=nonsense`)).status).toBe(400)
+  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday']) {
+    expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
+  }
 })
 
 test('the list of imports has pages, newest first', async () => {
