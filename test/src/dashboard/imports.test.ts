@@ -104,10 +104,12 @@ describe('an import’s page', () => {
       return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
     }
     const corrected = 'Import a corrected file…'
-    expect(await pageAfter(view.error ?? '')).toContain(corrected)
+    const refused = await pageAfter(view.error ?? '')
+    expect(refused).toMatch(/class="button main" href="[^"]*data-import">Import a corrected file…/)
+    expect(refused).toMatch(/class="button" href="[^"]*retry">Retry the import…/)
     for (const error of ['could not be processed in 5 attempts', 'profile keys are not registered: a']) {
       const text = await pageAfter(error)
-      expect(text).toContain('Retry the import…')
+      expect(text).toMatch(/class="button main" href="[^"]*retry">Retry the import…/)
       expect(text).not.toContain(corrected)
     }
   })
