@@ -118,6 +118,7 @@ export class FileView {
       columns: checks.length,
       newKeys: checks.filter(registersKey).length,
       warnings: checks.reduce((sum, check) => sum + problemsOf(check, source.rows.length).length, 0),
+      goToNextWarning: () => this.#table?.goToNextWarning(),
     }
   }
 
