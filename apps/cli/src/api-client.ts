@@ -16,9 +16,19 @@ export const forClients = 'API token of the app, for clients of the API'
 
 /** Adds `--token` and `--api` to a command, and returns it. */
 export function withClientOptions(command: Command, token = 'API token of the app'): Command {
-  return command
-    .addOption(new Option('--token <token>', token).env('SLUICE_TOKEN'))
-    .option('--api <url>', 'address of the API; default: API_URL or the running stack')
+  return withApi(command.addOption(new Option('--token <token>', token).env('SLUICE_TOKEN')))
+}
+
+/**
+ * Adds `--token` and `--api` to a command that works on the database without a token (design.md §2), and returns it.
+ * Only a typed token counts, because an operator's shell may have a SLUICE_TOKEN of any app.
+ */
+export function withTypedToken(command: Command): Command {
+  return withApi(command.option('--token <token>', forClients))
+}
+
+function withApi(command: Command): Command {
+  return command.option('--api <url>', 'address of the API; default: API_URL or the running stack')
 }
 
 /** Opens a client of the API at `--api`, `API_URL` or in the running stack. Throws {@link Failure} without a token. */

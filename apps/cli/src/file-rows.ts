@@ -17,11 +17,19 @@ export async function countRows(file: string, signal: AbortSignal): Promise<numb
 
 /** Number of rows of an error file that are read at least: enough for the commonest messages. */
 export const errorRowsLimit = 100_000
-/** A person waits for it: the counts are worth no more. */
+/** A person waits, so the download has a limit. */
 const downloadTimeoutMs = 10_000
 
 /** Separates the messages of a row. A comma within the name of a column follows no message. */
 const separator = new RegExp(`(?<=${Object.values({ ...rowMessages, ...valueMessages }).join('|')}), `)
+
+/** Returns the messages of a cell, without the mark against formulas and without the number of those left out. */
+function messagesOf(cell: string): string[] {
+  return cell
+    .replace(/^'(?=[=+\-@\t\r\n])/, '')
+    .replace(/, and \d+ more$/, '')
+    .split(separator)
+}
 
 /**
  * Counts the messages of an error file (service.md, Error CSV file). Returns the commonest first, each with its number
@@ -36,7 +44,7 @@ export async function countErrors(url: string): Promise<[message: string, rows: 
   for await (const block of readRows(Readable.fromWeb(body as ReadableStream), { columns: 1 })) {
     // The first row of the file is its header.
     for (let row = read === 0 ? 1 : 0; row < block.count; row++) {
-      for (const message of decoder.decode(cellsOf(block, row)[0]).split(separator))
+      for (const message of messagesOf(decoder.decode(cellsOf(block, row)[0])))
         counts.set(message, (counts.get(message) ?? 0) + 1)
     }
     read += block.count

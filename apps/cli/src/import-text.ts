@@ -8,7 +8,7 @@ export function describeImport(view: ImportView): string {
     Import: view.import_id,
     File: view.file_name,
     State: view.state,
-    ...(view.retry_of !== undefined && { 'Retry of': view.retry_of }),
+    ...(view.retry_of !== undefined && { 'Same file as': view.retry_of }),
     ...(view.undo_of !== undefined && { 'Undo of': view.undo_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
     'Rows read': view.rows_total,

@@ -22,6 +22,11 @@ test.each([
   ['keys --app 1', 'keys list --app 1'],
   ['--json keys --app 1', '--json keys list --app 1'],
   ['keys add --app 1 zip=string', 'keys add --app 1 zip=string'],
+  ['keys --app 1 add zip=string', 'keys add --app 1 zip=string'],
+  ['keys --app=1 --json add zip=string', 'keys add --app=1 --json zip=string'],
+  ['keys --app list', 'keys list --app list'],
+  ['import --token show people.csv', 'imports create --token show people.csv'],
+  ['constructor', 'constructor'],
   ['key create --app 1', 'access-keys create --app 1'],
   ['member add --app 1', 'members add --app 1'],
   ['operator add --email e', 'operators add --email e'],
@@ -47,6 +52,14 @@ test('a command is loaded wherever its word stands among options', async () => {
   const program = await openProgram(['--json', 'key', '--app', '1'])
   const loaded = program.commands.filter((each) => each.commands.length > 0)
   expect(loaded.map((each) => each.name())).toEqual(['access-keys'])
+})
+
+test('SLUICE_TOKEN does not make a client of an operator who shows or cancels an import', async () => {
+  const program = await openProgram(['imports'])
+  const verbs = program.commands.find((each) => each.name() === 'imports')?.commands ?? []
+  const fromEnvironment = verbs.filter(({ options }) => options.some(({ envVar }) => envVar === 'SLUICE_TOKEN'))
+  expect(fromEnvironment.map((each) => each.name())).not.toContain('show')
+  expect(fromEnvironment.map((each) => each.name())).not.toContain('cancel')
 })
 
 test('help lists the commands of API clients before those of operators, and other forms in a line of their own', async () => {

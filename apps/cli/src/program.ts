@@ -94,22 +94,22 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
 }
 
-/** Other first words: the noun that each stands for, and the verb that follows if no other does. */
-const aliases: Readonly<Record<string, readonly [noun: string, verb?: string]>> = {
-  import: ['imports', 'create'],
-  export: ['exports', 'create'],
-  app: ['apps'],
-  token: ['tokens'],
-  user: ['users'],
-  operator: ['operators'],
-  member: ['members'],
-  key: ['access-keys'],
-  webhook: ['webhooks'],
-}
+/** Other first words: the noun that each stands for, and the default verb. */
+const aliases = new Map<string, readonly [noun: string, verb?: string]>([
+  ['import', ['imports', 'create']],
+  ['export', ['exports', 'create']],
+  ['app', ['apps']],
+  ['token', ['tokens']],
+  ['user', ['users']],
+  ['operator', ['operators']],
+  ['member', ['members']],
+  ['key', ['access-keys']],
+  ['webhook', ['webhooks']],
+])
 
-const nounOf = (word: string) => aliases[word]?.[0] ?? word
+const nounOf = (word: string) => aliases.get(word)?.[0] ?? word
 
-const aliasText = `Other forms: ${Object.entries(aliases)
+const aliasText = `Other forms: ${[...aliases]
   .map(([word, form]) => `${word} (${form.join(' ')})`)
   .join(', ')}. A plural alone lists.`
 
@@ -176,7 +176,8 @@ export async function openProgram(args: readonly string[]): Promise<Command> {
 
 /**
  * Returns arguments with the plural noun and the verb that they imply: `import FILE` becomes `imports create FILE`,
- * `keys --app 1` becomes `keys list --app 1`, and `help COMMAND` becomes `COMMAND --help`.
+ * `keys --app 1` becomes `keys list --app 1`, and `help COMMAND` becomes `COMMAND --help`. A verb that follows its
+ * options moves before them.
  */
 export function fullForm(program: Command, args: readonly string[]): string[] {
   const at = args.findIndex((arg) => !arg.startsWith('-'))
@@ -187,13 +188,30 @@ export function fullForm(program: Command, args: readonly string[]): string[] {
     const isKnown = next === undefined || program.commands.some((command) => command.name() === nounOf(next))
     return fullForm(program, [...args.toSpliced(at, 1), ...(isKnown ? ['--help'] : [])])
   }
-  const [noun, verb] = aliases[typed] ?? [typed, 'list']
-  const verbs = program.commands.find((command) => command.name() === noun)?.commands.map((each) => each.name()) ?? []
-  const isVerbGiven = next !== undefined && [...verbs, 'help'].includes(next)
+  const [noun, verb] = aliases.get(typed) ?? [typed, 'list']
+  const verbs = program.commands.find((command) => command.name() === noun)?.commands ?? []
+  const given = args.slice(at + 1)
+  const verbAt = given.findIndex((word, index) =>
+    verbs.some((each) => each.name() === word && areOptions(each, given.slice(0, index))),
+  )
+  if (verbAt > 0) return [...args.slice(0, at), noun, ...given.slice(verbAt, verbAt + 1), ...given.toSpliced(verbAt, 1)]
+  const isVerbGiven = verbAt === 0 || next === 'help'
   // A plural may stand alone or before options. Any other word that follows it is a verb with a mistake.
   const isAlone = next === undefined || (next.startsWith('-') && next !== '--help' && next !== '-h')
-  const isImplied = verb !== undefined && verbs.includes(verb) && !isVerbGiven && (typed !== noun || isAlone)
-  return args.toSpliced(at, 1, noun, ...(isImplied ? [verb] : []))
+  const implied = !isVerbGiven && (typed !== noun || isAlone) ? verbs.filter((each) => each.name() === verb) : []
+  return args.toSpliced(at, 1, noun, ...implied.map((each) => each.name()))
+}
+
+/** Returns whether arguments are options of a command, each with its value. */
+function areOptions(command: Command, args: readonly string[]): boolean {
+  let at = 0
+  while (at < args.length) {
+    const [name, value] = (args[at] ?? '').split('=')
+    const option = command.options.find(({ long, short }) => name === long || name === short)
+    if (option === undefined) return false
+    at += option.required && value === undefined ? 2 : 1
+  }
+  return at === args.length
 }
 
 async function readVersion(): Promise<string> {

@@ -14,7 +14,7 @@ export interface Progress {
 
 /** A line on stderr that changes in place on a terminal. */
 export interface ProgressLine {
-  /** Shows a state, on a terminal only. Not each one is drawn. */
+  /** Shows a state, on a terminal only. Skips states within 100 ms of the last one. */
   show(progress: Progress): void
   /** Shows the last state, and ends the line. Without a state, ends the line if one was drawn. */
   end(last?: Progress): void
@@ -68,6 +68,8 @@ export function openTransfer(label: string): { show(bytes: number, totalBytes: n
   }
 }
 
+/** Formats a size. A KB has 1,024 bytes, as in the limits of service.md. */
 function bytesOf(bytes: number): string {
-  return bytes < 1e6 ? `${count(Math.ceil(bytes / 1e3))} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+  const kilobytes = bytes / 1024
+  return kilobytes < 1024 ? `${count(Math.ceil(kilobytes))} KB` : `${(kilobytes / 1024).toFixed(1)} MB`
 }

@@ -39,12 +39,14 @@ export async function watchImport(client: Sluice, importId: string, file: string
 class Watch {
   readonly #client: Sluice
   readonly #closed = new AbortController()
-  /** Number of rows of the file; undefined until they are counted, which a huge file takes seconds for. */
+  /** Number of rows of the file; undefined until they are counted. Counting a large file takes seconds. */
   #rows: number | undefined
   #preceding = 0
   #asked: Promise<void> | undefined
   /** When the import was last seen waiting, or first seen. */
   #startedAt = performance.now()
+  /** Number of rows that were read before that. */
+  #rowsBefore = 0
 
   constructor(client: Sluice, file: string) {
     this.#client = client
@@ -63,7 +65,7 @@ class Watch {
     const share = this.#rows === undefined ? undefined : Math.min(1, view.rows_total / Math.max(1, this.#rows))
     const facts = [
       `${count(view.rows_total)} rows`,
-      `${count(Math.round(view.rows_total / seconds))} rows/s`,
+      `${count(Math.round((view.rows_total - this.#rowsBefore) / seconds))} rows/s`,
       `${count(view.rows_failed)} with errors`,
     ]
     const isRunning = view.state === 'processing'
@@ -72,6 +74,7 @@ class Watch {
 
   #describeWaiting(view: ImportView): Progress {
     this.#startedAt = performance.now()
+    this.#rowsBefore = view.rows_total
     if (view.paused) return { label: 'imports of the app are paused', facts: [] }
     this.#asked ??= countPreceding(this.#client, view)
       .then((preceding) => {

@@ -18,10 +18,8 @@ export function healthRoutes(
   }
   dashboard.get('/healthz', { config: { access: 'anyone' } }, async () => ({ status: 'ok' }))
   dashboard.get('/readyz', { config: { access: 'anyone' } }, async (request, reply) => {
-    const { isReady, missing } = await checkReadiness(readiness, request.log)
+    const { isReady, awaited } = await checkReadiness(readiness, request.log)
     // Anybody may read this: it has neither addresses nor errors.
-    return isReady
-      ? { status: 'ready' }
-      : reply.code(503).send({ status: 'unavailable', missing: Object.keys(missing) })
+    return isReady ? { status: 'ready' } : reply.code(503).send({ status: 'unavailable', missing: awaited })
   })
 }

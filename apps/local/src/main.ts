@@ -45,7 +45,7 @@ try {
     },
   })
   print(stack.info)
-  const steps = isTerminal && (await nextSteps(stack.info, home, !env.DATABASE_URL))
+  const steps = isTerminal && (await nextSteps(stack.info, home, !env.DATABASE_URL, stopping.signal))
   if (steps && !stopping.signal.aborted) console.log(steps)
   await aborted(stopping.signal)
   await stack.stop()

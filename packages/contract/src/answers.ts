@@ -72,10 +72,10 @@ export const importView = z
     source: importSource,
     file_name: z.string().nullable(),
     dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
-    retry_of: z
-      .uuid()
-      .optional()
-      .meta({ description: 'Present only for a retry: the import whose file it imports again.' }),
+    retry_of: z.uuid().optional().meta({
+      description:
+        'Present only for a retry, or an import of a dry run’s file: the import whose file it imports again.',
+    }),
     undo_of: z.uuid().optional().meta({ description: 'Present only for an undo: the import that it takes back.' }),
     paused: z.literal(true).optional().meta({
       description: 'Present only while the import waits because an operator has paused its app, or all apps.',

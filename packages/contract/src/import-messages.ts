@@ -38,6 +38,18 @@ export const valueMessages = {
   changedSince: 'was changed since',
 } as const
 
+/**
+ * Returns a message with 0 instead of each figure, to compare messages whatever their figures are.
+ *
+ * @example
+ * ```ts
+ * withoutFigures('could not be processed in 5 attempts') // → "could not be processed in 0 attempts"
+ * ```
+ */
+export function withoutFigures(message: string): string {
+  return message.replaceAll(/\d+/g, '0')
+}
+
 /** Messages about a file as a whole, in the answer of v2 and in the result mail (service.md, Errors; design.md §3). */
 export const fileMessages = {
   empty: 'empty file',

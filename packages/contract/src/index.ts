@@ -11,6 +11,7 @@ export {
   standardPrefix,
   userIdColumn,
   valueMessages,
+  withoutFigures,
 } from './import-messages.ts'
 export {
   clearMarkerProblem,

@@ -96,8 +96,14 @@ describe('the file of a dry run', () => {
     const location = await dryRun()
     const { headers } = await visitor.post(`${location}/import`)
     const again = await visitor.post(`${location}/import`)
-    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it is being retried already')])
-    await runAt(headers.get('location'))
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('its file is being imported already, as')])
+    const imported = headers.get('location') ?? ''
+    expect((await visitor.get(imported)).text).toContain('Imported from dry run')
+    await runAt(imported)
+    const { text } = await visitor.get(location)
+    expect(text).toContain(`The file is imported as <a href="${imported}">`)
+    expect(text).not.toContain(`${location}/import"`)
+    expect((await visitor.get(`${location}/import`)).status).toBe(404)
     const last = await visitor.post(`${location}/import`)
     expect([last.status, last.text]).toEqual([409, expect.stringContaining('its file has been imported already')])
   })
@@ -115,6 +121,7 @@ describe('the file of a dry run', () => {
     const location = answer.headers.get('location') ?? ''
     const refused = await visitor.post(`${location}/import`)
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('no dry run')])
+    expect((await visitor.get(`${location}/import`)).status).toBe(404)
     const other = await openAppWith(dashboard, [])
     const stranger = await signIn(dashboard, other.email)
     const theirs = `/apps/${other.appId}/data-import`

@@ -1,5 +1,6 @@
 import { cancelImport, reportCancelled } from '@sluice/imports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
@@ -65,7 +66,36 @@ describe('an import’s page', () => {
     expect(latin.bytes.subarray(0, 14).toString()).toBe('SERVICE_ERRORS')
   })
 
-  test('offers a retry only if the cause may pass, and otherwise the import of a corrected file', async () => {
+  test('people who read error files slowly do not hold more than three connections to storage', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const fixture = fixtureOf(dashboard)
+    const { view } = await importFile(fixture, appId, file)
+    const { error_file_key: key } = await dashboard.db
+      .selectFrom('imports')
+      .select('error_file_key')
+      .where('import_id', '=', view.import_id)
+      .executeTakeFirstOrThrow()
+    await fixture.storage.write(key ?? '', Buffer.alloc(32 * 2 ** 20, 'a\n'), 'text/csv')
+    const headers = { Cookie: (await signIn(dashboard, email)).cookies() }
+    const address = `${dashboard.url}/apps/${appId}/imports/${view.import_id}/error-file`
+    const slow = [
+      await fetch(address, { headers }),
+      await fetch(address, { headers }),
+      await fetch(address, { headers }),
+    ]
+    expect(slow.map(({ status }) => status)).toEqual([200, 200, 200])
+    const refused = await fetch(address, { headers })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
+    await slow[0]?.body?.cancel()
+    const answer = await until('a place for one more file', async () => {
+      const next = await fetch(address, { headers })
+      return next.status === 200 ? next : undefined
+    })
+    for (const { body } of [...slow.slice(1), answer]) await body?.cancel()
+  })
+
+  // second-day.md §6, Retry.
+  test('always offers a retry, and first the import of a corrected file if the cause will not pass', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, 'user_id,a,a\nu1,1,1\n')
     const visitor = await signIn(dashboard, email)
@@ -74,10 +104,12 @@ describe('an import’s page', () => {
       return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
     }
     const corrected = 'Import a corrected file…'
-    expect(await pageAfter(view.error ?? '')).toContain(corrected)
+    const refused = await pageAfter(view.error ?? '')
+    expect(refused).toMatch(/class="button main" href="[^"]*data-import">Import a corrected file…/)
+    expect(refused).toMatch(/class="button" href="[^"]*retry">Retry the import…/)
     for (const error of ['could not be processed in 5 attempts', 'profile keys are not registered: a']) {
       const text = await pageAfter(error)
-      expect(text).toContain('Retry the import…')
+      expect(text).toMatch(/class="button main" href="[^"]*retry">Retry the import…/)
       expect(text).not.toContain(corrected)
     }
   })
@@ -292,7 +324,9 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
   ] as const) {
     expect([query, await shown(query)]).toEqual([query, found])
   }
-  expect((await visitor.get(`/apps/${appId}/imports?state=nonsense`)).status).toBe(400)
+  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday']) {
+    expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
+  }
 })
 
 test('the list of imports has pages, newest first', async () => {

@@ -1,7 +1,7 @@
-import { addMember } from '@sluice/accounts'
+import { addMember, createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
 import { enqueueMails } from '@sluice/mail'
-import { acceptInvitation, inviteMember } from '@sluice/sign-in'
+import { acceptInvitation, addOperator, inviteMember } from '@sluice/sign-in'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
@@ -132,6 +132,34 @@ describe('the link of an invitation', () => {
     expect((await guest.get('/apps')).headers.get('location')).toContain('/sign-in')
     expect(await recipients(shop)).toContain('member.h@example.com')
   })
+
+  test.each<[access: string, grant: (email: string) => Promise<unknown>]>([
+    ['another app', (email) => createApp(dashboard.db, { name: 'Elsewhere', email })],
+    ['membership of another app', (email) => addElsewhere(email)],
+    ['another app by invitation', (email) => acceptElsewhere(email)],
+    ['the rights of an operator', (email) => addOperator(dashboard.db, email)],
+  ])('began a session that ends when the address gains %s', async (access, grant) => {
+    const shop = await openShop('owner.j@example.com')
+    const email = `guest.${access.replaceAll(' ', '.')}@example.com`
+    await add(shop, email)
+    const guest = openVisitor(dashboard)
+    expect((await guest.post(await linkTo(email))).status).toBe(303)
+    expect((await guest.get(shop.settings)).status).toBe(200)
+    await grant(email)
+    expect((await guest.get(shop.settings)).headers.get('location')).toContain('/sign-in')
+  })
+
+  async function addElsewhere(email: string): Promise<void> {
+    const { appId } = await openApp(dashboard, 'Elsewhere', 'owner.j@example.com')
+    expect(await addMember(dashboard.db, appId, email)).toBe(true)
+  }
+
+  async function acceptElsewhere(email: string): Promise<void> {
+    const { appId } = await openApp(dashboard, 'Elsewhere', 'owner.j@example.com')
+    const invited = await inviteMember(dashboard.db, appId, { email, by: 'owner.j@example.com', memberLimit: 9 })
+    const secret = invited.outcome === 'invited' ? invited.secret : ''
+    expect(await acceptInvitation(dashboard.db, appId, secret, { signsIn: true })).toEqual({ session: undefined })
+  }
 
   async function setExpiry({ appId }: Shop, at: Date): Promise<void> {
     await dashboard.db.updateTable('invitations').set({ expires_at: at }).where('app_id', '=', appId).execute()

@@ -66,10 +66,10 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await close()
   })
 
-  test('columns beyond the 500th can be left out', async () => {
+  test('columns beyond the 500th can be left out, and a column with a warning is found in spite of the filter', async () => {
     await openPage()
     const names = Array.from({ length: 518 }, (_, index) => `c${index}`)
-    await choose('wide.csv', Buffer.from(`user_id,${names.join(',')},\nu1${',1'.repeat(519)}\n`))
+    await choose('wide.csv', Buffer.from(`user_id,${names.join(',')},\nu1${',1'.repeat(509)},007${',1'.repeat(9)}\n`))
     await page.getByText('empty columns').waitFor()
     await page.getByRole('button', { name: 'Show 20 more of 520 columns' }).click()
     await page.getByLabel('Import (no name)').uncheck()
@@ -78,6 +78,10 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(9)
     await page.getByLabel('Import c517').uncheck()
     await page.getByText('1 row, 518 columns').waitFor()
+    await page.getByLabel('Filter the columns').fill('no such column')
+    await page.getByRole('button', { name: '1 warning' }).click()
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Type of c509')
+    expect(await page.getByLabel('Filter the columns').inputValue()).toBe('')
     await close()
   })
 

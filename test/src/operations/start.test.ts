@@ -25,12 +25,12 @@ test('an API that starts without its stores says at once what is missing and why
     postgres: `DATABASE_URL: connect ECONNREFUSED ${host}`,
     redis: `REDIS_URL: connect ECONNREFUSED ${absent}`,
   }
-  await untilLogged(api, { level: 'warn', msg: 'not ready: waiting for postgres, redis', reasons: missing })
+  await untilLogged(api, { level: 'warn', msg: 'not ready: waiting for postgres', reasons: missing })
   await untilLogged(api, { level: 'warn', msg: 'S3_REGOIN is not a setting: did you mean S3_REGION?' })
   const forOperators = await fetch(api.metrics.replace('/metrics', '/readyz'))
   expect([forOperators.status, await forOperators.json()]).toEqual([503, { status: 'unavailable', missing }])
   const forAnybody = await fetch(`${api.url}/readyz`)
-  const messages = ['The service is not ready: it waits for postgres, redis. Please try again.']
+  const messages = ['The service is not ready: it waits for postgres. Please try again.']
   expect([forAnybody.status, await forAnybody.json()]).toEqual([503, { error: { messages } }])
   expect(api.log()).not.toContain('"msg":"ready"')
 
@@ -75,13 +75,13 @@ test('a process whose port is in use names the setting in one line, without a st
     S3_GATEWAY_URL: 'http://s3.test',
     ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
   })
-  const advice = 'Stop the program that listens there, or set'
+  const advice = 'Stop the program that listens there, or set another port'
   const said = [...reports].map(([app, report]) => [app, report.slice(report.indexOf('Settings:'))] as const)
   expect(Object.fromEntries(said)).toEqual(
     Object.fromEntries(
       Object.entries(settings).map(([app, setting]) => [
         app,
-        `Settings:\n  ${setting} ${port} is in use. ${advice} ${setting} to another port\nexit 1\n`,
+        `Settings:\n  ${setting} ${port} is in use. ${advice}\nexit 1\n`,
       ]),
     ),
   )

@@ -40,9 +40,9 @@ export const readiness = endpoint({
   serve:
     ({ readiness }) =>
     async ({ request, reply }) => {
-      const { isReady, missing } = await checkReadiness(readiness, request.log)
+      const { isReady, awaited } = await checkReadiness(readiness, request.log)
       // Anybody may read this: it has neither addresses nor errors.
-      return isReady ? { status: 'ready' as const } : answer(reply, errors.unavailable(Object.keys(missing)))
+      return isReady ? { status: 'ready' as const } : answer(reply, errors.unavailable(awaited))
     },
 })
 
@@ -143,8 +143,8 @@ export const root = endpoint({
   id: 'getRoot',
   route: 'GET /',
   tag: 'Operation',
-  summary: 'The way to this document',
-  description: '',
+  summary: 'Redirects to this document',
+  description: 'For people who open the address of the API.',
   extension: true,
   isPublic: true,
   answer: {

@@ -79,7 +79,7 @@ export function responsesOf(endpoint: Endpoint): Record<string, Response> {
 }
 
 function notModified({ headers = {} }: Endpoint['answer']): Response {
-  return { description: 'The client has it already, as `If-None-Match` says.', headers }
+  return { description: '`If-None-Match` names the current version.', headers }
 }
 
 function success({ description, schema, example, content, headers }: Endpoint['answer']): Response {

@@ -1,7 +1,6 @@
 import { type AuditView, auditActions, auditLogPages } from '@sluice/audit-log'
 import { printable, printableJson } from '@sluice/local-stack/printable'
 import type { Command } from 'commander'
-import { localTime } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
@@ -25,7 +24,7 @@ export function addAuditCommand(audit: Command): void {
 function textLine(entry: AuditView): string {
   const app = entry.app_id === null ? 'all apps' : `app ${entry.app_id}`
   const parts = [
-    localTime(new Date(entry.at)),
+    new Date(entry.at).toLocaleString('sv-SE'),
     app,
     `${entry.who} (${entry.who_type})`,
     auditActions[entry.what],

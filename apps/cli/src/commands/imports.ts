@@ -3,7 +3,7 @@ import { ImportFailedError, type ImportView, type ImportOptions as UploadOptions
 import type { NewKeys } from '@sluice/contract'
 import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
 import type { Command } from 'commander'
-import { type ClientOptions, forClients, openClient, withClientOptions } from '../api-client.ts'
+import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeErrors, describeImport } from '../import-text.ts'
@@ -56,7 +56,7 @@ function addCreateCommand(group: Command): void {
 }
 
 function addShowCommand(group: Command): void {
-  const show = withClientOptions(group.command('show'), forClients)
+  const show = withTypedToken(group.command('show'))
     .description('show one import')
     .argument('<import-id>')
     .action(async (importId: string, options: ClientOptions) => {
@@ -75,7 +75,7 @@ async function showAsOperator(importId: string): Promise<ImportView> {
 }
 
 function addCancelCommand(group: Command): void {
-  const cancel = withClientOptions(group.command('cancel'), forClients)
+  const cancel = withTypedToken(group.command('cancel'))
     .description('cancel an import that waits or runs; rows applied so far stay applied')
     .argument('<import-id>')
     .action(async (importId: string, options: ClientOptions) => {

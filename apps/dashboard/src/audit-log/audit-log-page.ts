@@ -1,5 +1,6 @@
 import { type AuditView, auditActions } from '@sluice/audit-log'
 import { type Html, html } from '@sluice/html'
+import { addressOf, option, timeProblems } from '../layout/filters.ts'
 import { time } from '../layout/format.ts'
 import type { FilterTexts, InvalidFilter } from './filter.ts'
 
@@ -16,8 +17,7 @@ interface Part {
 
 const problems: Record<InvalidFilter, string> = {
   what: 'There is no such action.',
-  since: 'The first time is not a time.',
-  until: 'The second time is not a time.',
+  ...timeProblems,
 }
 
 /** Renders the filters and a page of the entries that match. `path` is the address without filters. */
@@ -34,18 +34,11 @@ export function auditLogContent(path: string, texts: FilterTexts, part: Part): H
     </p>`
 }
 
-function addressOf(path: string, query: Partial<FilterTexts> & { before?: string }): string {
-  const set = Object.entries(query).filter(([, text]) => text !== '')
-  return set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`
-}
-
 function filterForm(path: string, { who, what, since, until }: FilterTexts): Html {
   const actions = Object.entries({ '': 'any', ...auditActions })
   return html`<form method="get" action="${path}" class="search" role="search">
     <label>Person <input type="search" name="who" maxlength="255" value="${who}" placeholder="whole address"></label>
-    <label>Action <select name="what">${actions.map(
-      ([value, words]) => html`<option value="${value}"${value === what && html` selected`}>${words}</option>`,
-    )}</select></label>
+    <label>Action <select name="what">${actions.map(([value, words]) => option(value, words, what))}</select></label>
     <label>Since <input type="date" name="since" value="${since}"></label>
     <label>and before <input type="date" name="until" value="${until}"></label>
     <button>Find</button>

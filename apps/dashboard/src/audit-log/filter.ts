@@ -1,5 +1,6 @@
 import { normalEmail } from '@sluice/accounts'
 import { type AuditAction, type AuditLogFilter, auditActions } from '@sluice/audit-log'
+import { parseFilterTime } from '@sluice/database'
 
 /** The fields of the form that filters entries, as text. */
 export const filterNames = ['who', 'what', 'since', 'until'] as const
@@ -12,20 +13,18 @@ export type InvalidFilter = Exclude<keyof FilterTexts, 'who'>
 
 const isAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
 
-// Postgres knows no year before 4713 BC.
-const isTime = (text: string) => /^[1-9]\d{3}-/.test(text) && !Number.isNaN(Date.parse(text))
-
 /** Parses filters. Empty texts set no filter. Returns the name of the first filter that is not valid instead. */
 export function parseAuditFilter(texts: FilterTexts): AuditLogFilter | { invalid: InvalidFilter } {
   const who = texts.who.trim()
-  const { what, since, until } = texts
+  const { what } = texts
+  const [since, until] = [parseFilterTime(texts.since), parseFilterTime(texts.until)]
   if (what !== '' && !isAction(what)) return { invalid: 'what' }
-  if (since !== '' && !isTime(since)) return { invalid: 'since' }
-  if (until !== '' && !isTime(until)) return { invalid: 'until' }
+  if (since === null) return { invalid: 'since' }
+  if (until === null) return { invalid: 'until' }
   return {
     who: who === '' ? undefined : (normalEmail(who) ?? who),
     what: isAction(what) ? what : undefined,
-    since: since === '' ? undefined : new Date(since),
-    until: until === '' ? undefined : new Date(until),
+    since,
+    until,
   }
 }

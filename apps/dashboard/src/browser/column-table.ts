@@ -2,7 +2,7 @@ import { closeName } from '@sluice/contract/close-names'
 import { userIdColumn } from '@sluice/contract/import-messages'
 import type { ChosenFile, ColumnChoice } from './chosen-file.ts'
 import type { ColumnCheck, ImportRules } from './column-check.ts'
-import { type ColumnRow, columnRow, type RowContext } from './column-row.ts'
+import { type ColumnRow, columnRow, problemsOf, type RowContext } from './column-row.ts'
 import { buttonOf, countedRows, element, numberOf, selectOf } from './elements.ts'
 
 /** Number of columns that are shown at a time, and number above which a field filters them. */
@@ -26,7 +26,10 @@ export class ColumnTable {
   readonly #more = element('p', { class: 'actions' })
   readonly #useAll = buttonOf('', () => this.#useSuggestions())
   readonly #userId: HTMLSelectElement
-  #filter = ''
+  readonly #filter = element('input', {
+    ...{ type: 'search', 'aria-label': 'Filter the columns', placeholder: 'Filter the columns' },
+  }) as HTMLInputElement
+  #lastWarning = -1
   #checks: ReadonlyMap<ColumnChoice, ColumnCheck> = new Map()
 
   /** `onChange` is called after each choice; {@link show} must then be called. */
@@ -68,17 +71,35 @@ export class ColumnTable {
   show(checks: ReadonlyMap<ColumnChoice, ColumnCheck>): void {
     this.#checks = checks
     for (const [column, row] of this.#rows) row.show(checks.get(column), this.#chosen.source?.rows.length ?? 0)
-    const suggested = [...this.#rows.values()].reduce((sum, row) => sum + Object.keys(row.suggestion()).length, 0)
+    const suggested = this.#shown.reduce((sum, [, row]) => sum + Object.keys(row.suggestion()).length, 0)
     this.#useAll.hidden = suggested === 0
     this.#useAll.textContent = suggested === 1 ? 'Use the suggestion' : `Use all ${numberOf(suggested)} suggestions`
     const at = this.#chosen.columns.findIndex(({ key, isLeftOut }) => key === userIdColumn && !isLeftOut)
     this.#userId.value = at === -1 ? '' : `column ${at}`
   }
 
+  /** Moves the focus to the next column with a warning, and shows it if it is not shown. */
+  goToNextWarning(): void {
+    const { columns, source } = this.#chosen
+    const warned = [...columns.entries()].filter(([, column]) => {
+      const check = this.#checks.get(column)
+      return check !== undefined && problemsOf(check, source?.rows.length ?? 0).length > 0
+    })
+    const [index, column] = warned.find(([index]) => index > this.#lastWarning) ?? warned[0] ?? []
+    if (index === undefined || column === undefined) return
+    this.#lastWarning = index
+    if (this.#rows.get(column)?.row.parentNode !== this.#body) {
+      this.#filter.value = ''
+      this.#showRows(Math.ceil((index + 1) / shownColumns) * shownColumns)
+    }
+    this.#rows.get(column)?.row.querySelector<HTMLElement>('select:not([hidden])')?.focus()
+  }
+
   /** Shows the rows of the first `count` columns that match the filter. */
   #showRows(count: number): void {
+    const filter = this.#filter.value.toLowerCase()
     const matching = [...this.#chosen.columns.entries()].filter(([, { name, key }]) =>
-      `${name}\n${key}`.toLowerCase().includes(this.#filter),
+      `${name}\n${key}`.toLowerCase().includes(filter),
     )
     this.#body.replaceChildren(...matching.slice(0, count).map(([index, column]) => this.#rowOf(column, index).row))
     const left = matching.length - count
@@ -100,8 +121,13 @@ export class ColumnTable {
     return row
   }
 
+  /** The rows that are shown now. To find suggestions for all columns of a wide file would take seconds. */
+  get #shown(): [ColumnChoice, ColumnRow][] {
+    return [...this.#rows].filter(([, { row }]) => row.parentNode === this.#body)
+  }
+
   #useSuggestions(): void {
-    for (const [column, row] of this.#rows) Object.assign(column, row.suggestion())
+    for (const [column, row] of this.#shown) Object.assign(column, row.suggestion())
     this.#onChange()
   }
 
@@ -120,15 +146,7 @@ export class ColumnTable {
 
   #filterField(): HTMLElement[] {
     if (this.#chosen.columns.length <= unfilteredColumns) return []
-    const field = element('input', {
-      type: 'search',
-      'aria-label': 'Filter the columns',
-      placeholder: 'Filter the columns',
-    })
-    field.addEventListener('input', () => {
-      this.#filter = (field as HTMLInputElement).value.toLowerCase()
-      this.#showRows(shownColumns)
-    })
-    return [field]
+    this.#filter.addEventListener('input', () => this.#showRows(shownColumns))
+    return [this.#filter]
   }
 }

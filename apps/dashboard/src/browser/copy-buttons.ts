@@ -2,7 +2,7 @@
 // what it is, such as `API token`. Browsers have no clipboard on pages that came over plain http from another machine.
 import { buttonOf, element } from './elements.ts'
 
-/** How long a button says that it has copied, ms. */
+/** How long a button says whether it has copied, ms. */
 const shownMs = 2_000
 
 const status = element('p', { role: 'status', class: 'unseen' })
@@ -10,9 +10,14 @@ const status = element('p', { role: 'status', class: 'unseen' })
 function copyButton(source: HTMLElement): HTMLElement {
   const label = `Copy ${source.dataset.copy}`
   const button = buttonOf('Copy', async () => {
-    await navigator.clipboard.writeText(source.textContent ?? '')
-    button.textContent = 'Copied'
-    status.textContent = 'Copied'
+    // The browser may deny the clipboard.
+    const copying = navigator.clipboard.writeText(source.textContent ?? '')
+    const outcome = await copying.then(
+      () => 'Copied',
+      () => 'Not copied',
+    )
+    button.textContent = outcome
+    status.textContent = outcome
     setTimeout(() => {
       button.textContent = 'Copy'
       status.textContent = ''

@@ -32,7 +32,7 @@ export class FileView {
   readonly #keep = element('input', { type: 'checkbox', checked: '' }) as HTMLInputElement
   readonly #keepLabel = element('label', {}, this.#keep, ' Keep this mapping for files with the same columns')
   #table: ColumnTable | undefined
-  #checks: ReadonlyMap<ColumnChoice, ColumnCheck> = new Map()
+  #checks: Map<ColumnChoice, ColumnCheck> = new Map()
   #refusals: readonly Refusal[] = []
   /** The warnings that the person has accepted. */
   #accepted = ''
@@ -103,9 +103,11 @@ export class FileView {
     const { columns, refusals } = checkColumns(preview, { ...rules, declared })
     const problem = chosen.headerProblem()
     const ofForm = problem === undefined ? [] : [formRefusal(problem)]
-    this.#checks = new Map(
-      columns.flatMap((check, index) => imported.slice(index, index + 1).map((column) => [column, check])),
-    )
+    this.#checks = new Map()
+    for (const [index, column] of imported.entries()) {
+      const check = columns[index]
+      if (check !== undefined) this.#checks.set(column, check)
+    }
     this.#refusals = chosen.source === undefined ? ofForm : [...ofForm, ...refusals]
   }
 
@@ -118,6 +120,7 @@ export class FileView {
       columns: checks.length,
       newKeys: checks.filter(registersKey).length,
       warnings: checks.reduce((sum, check) => sum + problemsOf(check, source.rows.length).length, 0),
+      goToNextWarning: () => this.#table?.goToNextWarning(),
     }
   }
 

@@ -27,8 +27,11 @@ const markerField = () => document.querySelector<HTMLInputElement>('[name=clear_
 export function keepChoices({ file, encoding, dialect, columns }: ChosenFile): void {
   const chosen = [...columns.entries()].filter(([, column]) => isChosen(column))
   const kept: KeptChoices = {
-    ...{ file: nameOf(file), encoding, separator: dialect.separator, columns: chosen },
+    file: nameOf(file),
     clearMarker: markerField()?.value ?? '',
+    encoding,
+    separator: dialect.separator,
+    columns: chosen,
   }
   try {
     sessionStorage.setItem(storageKey, JSON.stringify(kept))

@@ -10,6 +10,8 @@ export interface Outcome {
   columns: number
   newKeys: number
   warnings: number
+  /** Moves the focus to the next column with a warning. */
+  goToNextWarning: () => void
 }
 
 /** Shows what an import would do, if anything is known of it, and why it would refuse the file. */
@@ -30,7 +32,7 @@ export function updateButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-send]')) button.disabled = isOff
 }
 
-function summary({ rows, columns, newKeys, warnings }: Outcome): (Node | string)[] {
+function summary({ rows, columns, newKeys, warnings, goToNextWarning }: Outcome): (Node | string)[] {
   const next = element('button', { type: 'button', class: 'quiet' }, counted(warnings, 'warning'))
   next.addEventListener('click', goToNextWarning)
   return [
@@ -38,15 +40,6 @@ function summary({ rows, columns, newKeys, warnings }: Outcome): (Node | string)
     newKeys === 0 ? 'no new key' : element('strong', {}, `${counted(newKeys, 'new key')}, final`),
     ...(warnings === 0 ? [] : [' · ', next]),
   ]
-}
-
-let lastWarning = -1
-
-/** Moves the focus to the next column with a warning. */
-function goToNextWarning(): void {
-  const rows = [...document.querySelectorAll('.columns tr:has(.notice)')]
-  lastWarning = (lastWarning + 1) % Math.max(1, rows.length)
-  rows[lastWarning]?.querySelector<HTMLElement>('select:not([hidden])')?.focus()
 }
 
 /** Screen readers announce each replacement of a live part. */

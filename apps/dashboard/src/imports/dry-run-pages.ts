@@ -10,12 +10,16 @@ import { importName } from './labels.ts'
 const shownKeys = 100
 
 /** Returns whether the page of an import offers to import the file that was checked. */
-function isImportable({ view, fileStored }: ImportDetails): boolean {
-  return fileStored && view.dry_run === true && view.undo_of === undefined && view.state === 'completed'
+export function isImportable({ view, fileStored, importedAs }: ImportDetails): boolean {
+  const isOfRows = view.dry_run === true && view.undo_of === undefined
+  return fileStored && isOfRows && view.state === 'completed' && importedAs === null
 }
 
 /** Renders the end of a dry run's page; undefined if there is nothing to import. */
 export function afterDryRunPart(appId: number, details: ImportDetails): Html | undefined {
+  const { importedAs } = details
+  if (importedAs !== null)
+    return html`<p>The file is imported as <a href="/apps/${appId}/imports/${importedAs}">${importedAs.slice(0, 8)}</a>.</p>`
   if (!isImportable(details)) return undefined
   const { import_id: importId } = details.view
   return html`<section class="card" aria-labelledby="next">
@@ -56,14 +60,5 @@ export function sendImportQuestion(
       }
       <p class="actions"><button class="main">Import this file now</button><a class="button" href="${address}">Back</a></p>
     </form>`,
-  })
-}
-
-/** Answers with a page that says why the file was not imported. */
-export function sendImportRefused(reply: FastifyReply, address: string, reason: string): FastifyReply {
-  return sendPage(reply, {
-    title: 'The file cannot be imported',
-    area: 'imports',
-    content: html`<p>The file cannot be imported: ${reason}.</p><p><a href="${address}">Go to the dry run</a></p>`,
   })
 }

@@ -18,7 +18,8 @@ export function sendImport(reply: FastifyReply, appId: number, snapshot: Snapsho
     title: importName(details),
     area: 'imports',
     scripts: hasEnded(details) ? [] : ['live-import.ts'],
-    content: html`<div${!hasEnded(details) && html` data-events="${address}/events"`}>
+    content: html`<p class="hint">Import ID: <code data-copy="import ID">${details.view.import_id}</code></p>
+    <div${!hasEnded(details) && html` data-events="${address}/events"`}>
       ${slot('progress')}
       ${slot('actions')}
       ${!hasEnded(details) && html`<noscript><p class="hint">Reload the page to see the current progress.</p></noscript>`}

@@ -10,6 +10,7 @@ import {
 } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
+import { addressOf, option, timeProblems } from '../layout/filters.ts'
 import { count, duration, time } from '../layout/format.ts'
 import type { Area } from '../layout/navigation.ts'
 import { sendPage } from '../layout/page.ts'
@@ -40,8 +41,7 @@ const problems: Record<keyof FilterTexts, string> = {
   state: 'There is no such state.',
   source: 'There is no such source.',
   text: `The text must have at least ${shortestText} characters.`,
-  since: 'The first time is not a time.',
-  until: 'The second time is not a time.',
+  ...timeProblems,
 }
 
 /** Answers with a page of a list of imports, with filters. The status is 400 if a filter is not valid. */
@@ -85,14 +85,9 @@ function listContent(list: ImportList, texts: FilterTexts, { imports, next }: Fo
       ${imports.length === 0 ? html`<p class="card">${hasNone ? 'No imports yet.' : `No ${isFirst ? '' : 'older '}import matches.`}</p>` : table(list, imports)}
     </div>
     <p class="actions">
-      ${!isFirst && html`<a class="button" href="${addressOf(list, texts)}">Newest</a>`}
-      ${next !== undefined && html`<a class="button" href="${addressOf(list, texts, next)}">Older</a>`}
+      ${!isFirst && html`<a class="button" href="${addressOf(list.address, texts)}">Newest</a>`}
+      ${next !== undefined && html`<a class="button" href="${addressOf(list.address, { ...texts, after: next })}">Older</a>`}
     </p>`
-}
-
-function addressOf({ address }: ImportList, texts: FilterTexts, after?: string): string {
-  const set = Object.entries({ ...texts, after }).filter((pair): pair is [string, string] => Boolean(pair[1]))
-  return set.length === 0 ? address : `${address}?${new URLSearchParams(set)}`
 }
 
 /** Renders the filters of an app's imports. They are folded unless one is set, as they fill the screen of a phone. */
@@ -102,8 +97,6 @@ function foldedFilters(list: ImportList, texts: FilterTexts): Html {
 }
 
 function filterForm({ address, appId }: ImportList, { app, state, source, text, since, until }: FilterTexts): Html {
-  const option = (value: string, label: string, chosen: string | undefined) =>
-    html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`
   return html`<form method="get" action="${address}" class="search" role="search">
     ${appId === undefined && html`<label>App <input name="app" inputmode="numeric" value="${app}"></label>`}
     <label>State <select name="state">${option('', 'any', state)}${importStates.map((each) => option(each, stateName(each), state))}</select></label>

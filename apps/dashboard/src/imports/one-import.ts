@@ -1,6 +1,9 @@
-import type { FastifyRequest } from 'fastify'
+import { html } from '@sluice/html'
+import { type ImportDetails, showDetails } from '@sluice/imports'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { DashboardContext } from '../context.ts'
+import { sendPage } from '../layout/page.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 /** The parameters of a route about one import. */
@@ -8,9 +11,31 @@ export interface OneImport {
   Params: { importId: string }
 }
 
-/** Reads the import that the address names. Throws {@link PageNotFound} if the app has no such import. */
+/** Returns the import that an address names, for the audit log. */
+export const importParameter = ({ params }: FastifyRequest): string => (params as OneImport['Params']).importId
+
+/** Reads a snapshot of the import that the address names. Throws {@link PageNotFound} if the app has no such import. */
 export async function snapshotFor(context: DashboardContext, request: FastifyRequest<OneImport>): Promise<Snapshot> {
   const found = await takeSnapshot(context, visitedApp(request).appId, request.params.importId)
   if (found === undefined) throw new PageNotFound()
   return found
+}
+
+/** Reads the import that the address names, without its error rows. Throws {@link PageNotFound} as above. */
+export async function detailsFor(
+  { db, apiUrl }: DashboardContext,
+  request: FastifyRequest<OneImport>,
+): Promise<ImportDetails> {
+  const found = await showDetails(db, apiUrl, visitedApp(request).appId, request.params.importId)
+  if (found === undefined) throw new PageNotFound()
+  return found
+}
+
+/** Answers with a page that says why an import's file was not imported again. The caller sets the status. */
+export function sendRefused(reply: FastifyReply, title: string, address: string, reason: string): FastifyReply {
+  return sendPage(reply, {
+    title,
+    area: 'imports',
+    content: html`<p>${title}: ${reason}.</p><p><a href="${address}">Go back</a></p>`,
+  })
 }

@@ -4,7 +4,7 @@ import { changesPart } from './changes-part.ts'
 import { afterDryRunPart } from './dry-run-pages.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
-import { isRetryable } from './retry-pages.ts'
+import { isRetryable, mayPass } from './retry-pages.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isUndoable } from './undo-pages.ts'
 
@@ -21,23 +21,28 @@ export const partNames = ['progress', 'actions', 'report'] as const satisfies re
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
     progress: progressPart(appId, snapshot),
-    actions: html`${actionsOf(appId, snapshot.details).map((link) => html`<p class="actions">${link}</p>`)}`,
+    actions: actionsOf(appId, snapshot.details),
     report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}${afterDryRunPart(appId, snapshot.details)}`,
   }
 }
 
 /** Renders what a person can do next: cancel the import, retry it, or import a corrected file. */
-function actionsOf(appId: number, details: ImportDetails): Html[] {
+function actionsOf(appId: number, details: ImportDetails): Html {
   const { view } = details
   const address = `/apps/${appId}/imports/${view.import_id}`
   if (isCancellable(view.state)) {
-    return [html`<a class="button danger" href="${address}/cancel">Cancel the import…</a>`]
+    return html`<p class="actions"><a class="button danger" href="${address}/cancel">Cancel the import…</a></p>`
   }
-  if (isRetryable(details)) return [html`<a class="button main" href="${address}/retry">Retry the import…</a>`]
-  if (view.undo_of !== undefined && view.dry_run && view.state === 'completed')
-    return [html`<a class="button" href="/apps/${appId}/imports/${view.undo_of}/undo">Undo the import…</a>`]
-  const undo = isUndoable(view) ? [html`<a class="button" href="${address}/undo">Undo…</a>`] : []
-  const hasErrors = view.state === 'failed' || (view.state === 'completed' && view.rows_failed > 0)
-  const correct = html`<a class="button" href="/apps/${appId}/data-import">Import a corrected file…</a>`
-  return [...(hasErrors ? [correct] : []), ...undo]
+  const canRetry = isRetryable(details)
+  const isFaulty = view.state === 'failed' && !(canRetry && mayPass(view.error ?? ''))
+  const hasErrors = isFaulty || (view.state === 'completed' && view.rows_failed > 0)
+  // The dry run of an undo leads to the undo.
+  const undone = view.undo_of !== undefined && view.dry_run && view.state === 'completed' ? view.undo_of : undefined
+  const toUndo = undone ?? (isUndoable(view) ? view.import_id : undefined)
+  if (!hasErrors && !canRetry && toUndo === undefined) return html``
+  return html`<p class="actions">
+    ${hasErrors && html`<a class="button${isFaulty && ' main'}" href="/apps/${appId}/data-import">Import a corrected file…</a>`}
+    ${canRetry && html`<a class="button${!isFaulty && ' main'}" href="${address}/retry">Retry the import…</a>`}
+    ${toUndo !== undefined && html`<a class="button" href="/apps/${appId}/imports/${toUndo}/undo">Undo…</a>`}
+  </p>`
 }

@@ -89,11 +89,10 @@ const precedingWords = {
   processing: 'which is running',
 } as const
 
-function facts(appId: number, { view, byteSize, contentType, requestedBy }: ImportDetails): Html {
+function facts(appId: number, { view, byteSize, contentType, requestedBy, isOfDryRun }: ImportDetails): Html {
   return html`<dl class="facts">
-    <dt>Import</dt><dd><code>${view.import_id}</code></dd>
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
-    ${view.retry_of !== undefined && html`<dt>Retry of</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
+    ${view.retry_of !== undefined && html`<dt>${isOfDryRun ? 'Imported from dry run' : 'Retry of'}</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
     ${view.undo_of !== undefined && html`<dt>Undo of</dt><dd><a href="/apps/${appId}/imports/${view.undo_of}">${view.undo_of.slice(0, 8)}</a></dd>`}
     <dt>Requested</dt><dd>${time(new Date(view.requested_at))}${requestedBy !== null && ` by ${requestedBy}`}</dd>
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}

@@ -1,4 +1,4 @@
-import { fileMessages } from '@sluice/contract'
+import { fileMessages, withoutFigures } from '@sluice/contract'
 import { html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
@@ -6,18 +6,18 @@ import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName } from './labels.ts'
 
-/** Returns whether an import's page offers a retry: the file is stored, and may be imported by now. */
+/** Returns whether an import's page offers a retry (second-day.md §6, Retry). */
 export function isRetryable({ view, fileStored }: ImportDetails): boolean {
-  return fileStored && (view.state === 'cancelled' || (view.state === 'failed' && mayPass(view.error ?? '')))
+  return fileStored && (view.state === 'cancelled' || view.state === 'failed')
 }
 
 /**
  * Whether the cause of a failure is not the file: the service gave up, or keys had to be registered. A file that is
- * refused for itself would be refused again. The command line still retries it.
+ * refused for itself is probably refused again.
  */
-function mayPass(error: string): boolean {
-  const causes = [fileMessages.tooManyAttempts(0), fileMessages.tooManyKeys(0)]
-  return causes.includes(error.replaceAll(/\d+/g, '0')) || error.startsWith(fileMessages.keysNotRegistered(''))
+export function mayPass(error: string): boolean {
+  const causes = [fileMessages.tooManyAttempts(0), fileMessages.tooManyKeys(0)].map(withoutFigures)
+  return causes.includes(withoutFigures(error)) || error.startsWith(fileMessages.keysNotRegistered(''))
 }
 
 /** Answers with a page that asks for confirmation before an import is retried. */
@@ -31,14 +31,5 @@ export function sendRetryQuestion(reply: FastifyReply, appId: number, details: I
       <p>The same file is imported again, from its beginning, as a new import after all imports that wait. Rows that were applied already and have not changed since are skipped.</p>
       <p class="actions"><button class="main">Retry the import</button><a class="button" href="${address}">Back</a></p>
     </form>`,
-  })
-}
-
-/** Answers with a page that says why the import was not retried. */
-export function sendRetryRefused(reply: FastifyReply, address: string, reason: string): FastifyReply {
-  return sendPage(reply.code(409), {
-    title: 'The import cannot be retried',
-    area: 'imports',
-    content: html`<p>The import cannot be retried: ${reason}.</p><p><a href="${address}">Go to the import</a></p>`,
   })
 }

@@ -1,20 +1,28 @@
 import { isUuid } from '@sluice/contract'
 import { html } from '@sluice/html'
 import { cancelImport, findPauses, openErrorFile } from '@sluice/imports'
+import { openShares, untilClosed } from '@sluice/service'
 import { attachment } from '@sluice/storage'
-import type { FastifyRequest } from 'fastify'
-import { PageNotFound, visitedApp } from '../access/guard.ts'
+import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
+import { TooManyRequests } from '../access/request-limits.ts'
 import type { PageRoutes } from '../context.ts'
 import { dryRunRoutes } from './dry-run-routes.ts'
 import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
 import { type ListRequest, sendList } from './list-page.ts'
 import { openLiveImports } from './live-imports.ts'
-import { type OneImport, snapshotFor } from './one-import.ts'
+import { detailsFor, importParameter, type OneImport, snapshotFor } from './one-import.ts'
 import { retryRoutes } from './retry-routes.ts'
 import { undoRoutes } from './undo-routes.ts'
 
-const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+/**
+ * Maximum number of error files that one process sends at a time: to all, and to one person or the members of one app.
+ * A slow reader holds a connection to storage, and the other pages and the readiness check need connections too.
+ */
+const errorFilesInFlight = { all: 20, each: 3 }
+
+/** The seconds after which a person may try again if too many error files are being sent. */
+const errorFileSeconds = 10
 
 /** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
 export const importRoutes: PageRoutes = (dashboard, context) => {
@@ -44,15 +52,19 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
   })
 
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/events', async (request, reply) => {
-    const { details } = await snapshotFor(context, request)
-    return streams.send(request, reply, visitedApp(request).appId, details.view.import_id)
+    const { view } = await detailsFor(context, request)
+    return streams.send(request, reply, visitedApp(request).appId, view.import_id)
   })
 
   // Without a route for HEAD, which would read the whole file.
   const download = { exposeHeadRoute: false }
+  const shares = openShares(errorFilesInFlight)
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/error-file', download, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
+    const release = shares.take([visitorOf(request).email, `app ${appId}`])
+    if (release === undefined) throw new TooManyRequests(errorFileSeconds)
+    untilClosed(reply.raw)(release)
     const file = isUuid(importId) ? await openErrorFile({ db, storage }, { appId, importId }) : undefined
     if (file === undefined) throw new PageNotFound()
     reply.type('text/csv; charset=utf-8').header('Content-Disposition', attachment(file.fileName))
@@ -63,8 +75,7 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
 /** Adds the question before an import is cancelled, and its cancellation. */
 const cancelRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get<OneImport>('/apps/:appId/imports/:importId/cancel', async (request, reply) => {
-    const { details } = await snapshotFor(context, request)
-    return sendCancelQuestion(reply, visitedApp(request).appId, details)
+    return sendCancelQuestion(reply, visitedApp(request).appId, await detailsFor(context, request))
   })
 
   const cancel = { audit: { what: 'import.cancel', target: importParameter } } as const

@@ -37,12 +37,3 @@ export function sendUndoQuestion(reply: FastifyReply, appId: number, details: Im
     </form>`,
   })
 }
-
-/** Answers with a page that says why the import was not undone. */
-export function sendUndoRefused(reply: FastifyReply, address: string, reason: string): FastifyReply {
-  return sendPage(reply.code(409), {
-    title: 'The import cannot be undone',
-    area: 'imports',
-    content: html`<p>The import cannot be undone: ${reason}.</p><p><a href="${address}">Go to the import</a></p>`,
-  })
-}

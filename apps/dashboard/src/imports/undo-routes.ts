@@ -1,17 +1,16 @@
 import { TooManyWaiting, UndoRefused, undoImport } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { visitedApp, visitorOf } from '../access/guard.ts'
+import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
-import { type OneImport, snapshotFor } from './one-import.ts'
-import { sendUndoQuestion, sendUndoRefused } from './undo-pages.ts'
-
-const importParameter = ({ params }: FastifyRequest) => (params as OneImport['Params']).importId
+import { detailsFor, importParameter, type OneImport, sendRefused } from './one-import.ts'
+import { isUndoable, sendUndoQuestion } from './undo-pages.ts'
 
 /** Adds the page that asks for confirmation before an import is undone, its button, and its dry run. */
 export const undoRoutes: PageRoutes = (dashboard, context) => {
   const path = '/apps/:appId/imports/:importId/undo'
   dashboard.get<OneImport>(path, async (request, reply) => {
-    const { details } = await snapshotFor(context, request)
+    const details = await detailsFor(context, request)
+    if (!isUndoable(details.view)) throw new PageNotFound()
     return sendUndoQuestion(reply, visitedApp(request).appId, details)
   })
   const config = { audit: { what: 'import.undo', target: importParameter } } as const
@@ -29,14 +28,14 @@ async function undo(
   dryRun: boolean,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
-  const { details } = await snapshotFor(context, request)
-  const { import_id: importId } = details.view
+  const importId = (await detailsFor(context, request)).view.import_id
   try {
     const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
     request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
     return reply.redirect(`/apps/${appId}/imports/${undoId}`, 303)
   } catch (error) {
     if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
-    return sendUndoRefused(reply, `/apps/${appId}/imports/${importId}`, error.message)
+    const address = `/apps/${appId}/imports/${importId}`
+    return sendRefused(reply.code(409), 'The import cannot be undone', address, error.message)
   }
 }

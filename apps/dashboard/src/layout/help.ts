@@ -14,7 +14,7 @@ interface Help {
 
 const help: Readonly<Record<Area, Help>> = {
   imports: {
-    text: 'An import applies a file to the profiles. The imports of an app run one after the other, in the order of their requests. A row with an error is not applied, and comes back in the error file. Correct that file and import it: its column SERVICE_ERRORS is ignored.',
+    text: 'An import applies a file to the profiles. The imports of an app run one after the other, in the order of their requests. A row with an error is not applied, and the error file contains it. Correct that file and import it: its column SERVICE_ERRORS is ignored.',
     operation: 'getImport',
   },
   'data-import': {
@@ -51,7 +51,7 @@ const help: Readonly<Record<Area, Help>> = {
     isForOperators: true,
   },
   queues: {
-    text: 'Problems are at the top, each with what to do first. The runbook has further steps. A number of imports leads to their list.',
+    text: 'Problems are at the top. Each problem has a first step. The runbook has further steps. A number of imports leads to their list.',
     isForOperators: true,
   },
   'all-audit-log': {

@@ -6,13 +6,16 @@ import type { FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
-import { counted } from '../layout/format.ts'
+import { count, counted } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 import { confirmDeletion } from './deletion-parts.ts'
 import { sendProfiles } from './profiles-page.ts'
 
-/** Room for the greatest number of user IDs of a hundred bytes each. */
-const bodyLimit = 2 ** 20
+/** Room for what the API accepts, bytes. The encoding of forms writes a byte as up to three characters. */
+const bodyLimit = 3 * limits.userIdListBytes
+
+/** Maximum length of a wrong user ID in its message. */
+const shownLength = 60
 
 const usersField = (request: FastifyRequest) => formOf(request).get('users') ?? ''
 
@@ -21,10 +24,13 @@ function parseUserIds(text: string): string[] | { problem: string } {
   const userIds = [...new Set(text.split(/\r\n|\r|\n/).filter((line) => line !== ''))]
   if (userIds.length === 0) return { problem: 'There is no user ID.' }
   if (userIds.length > limits.userIdsPerRequest) {
-    return { problem: `There are ${counted(userIds.length, 'user ID')}, more than ${limits.userIdsPerRequest}.` }
+    return { problem: `There are ${counted(userIds.length, 'user ID')}, more than ${count(limits.userIdsPerRequest)}.` }
   }
   const invalid = userIds.find((userId) => userIdProblem(userId) !== undefined)
-  if (invalid !== undefined) return { problem: `The user ID ${invalid.slice(0, 60)}… ${userIdProblem(invalid)}.` }
+  if (invalid !== undefined) {
+    const shown = invalid.length > shownLength ? `${invalid.slice(0, shownLength)}…` : invalid
+    return { problem: `The user ID ${shown} ${userIdProblem(invalid)}.` }
+  }
   return userIds
 }
 
@@ -32,7 +38,7 @@ function parseUserIds(text: string): string[] | { problem: string } {
 export const profileDeletionRoutes: PageRoutes = (dashboard, context) => {
   const { db, settings } = context
   const check = { bodyLimit, config: { audit: { unrecordedBecause: 'it only asks' } } } as const
-  const request = { bodyLimit, config: { audit: { what: 'deletion.request' } } } as const
+  const change = { bodyLimit, config: { audit: { what: 'deletion.request' } } } as const
 
   dashboard.post('/apps/:appId/profiles/deletion/check', check, async (request, reply) => {
     const users = usersField(request)
@@ -47,7 +53,7 @@ export const profileDeletionRoutes: PageRoutes = (dashboard, context) => {
     return sendPage(reply, { title, area: 'profiles', content: confirmDeletion(request, planned) })
   })
 
-  dashboard.post('/apps/:appId/profiles/deletion', request, async (request, reply) => {
+  dashboard.post('/apps/:appId/profiles/deletion', change, async (request, reply) => {
     const { appId } = visitedApp(request)
     const users = usersField(request)
     const userIds = parseUserIds(users)

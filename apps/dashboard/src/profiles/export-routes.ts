@@ -12,9 +12,9 @@ interface OneExport {
 /** Adds the request of an export (second-day.md §3, Exports), and the download of its file. */
 export const exportRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage, apiUrl, requestLimiter } = context
-  const request = { audit: { what: 'export.request' } } as const
+  const config = { audit: { what: 'export.request' } } as const
 
-  dashboard.post('/apps/:appId/profiles/exports', { config: request }, async (request, reply) => {
+  dashboard.post('/apps/:appId/profiles/exports', { config }, async (request, reply) => {
     const { appId } = visitedApp(request)
     await requestLimiter?.countExport(appId)
     const keys = [...new Set(formOf(request).getAll('key'))]

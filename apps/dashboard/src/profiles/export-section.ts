@@ -8,6 +8,9 @@ import { bytes, count, time } from '../layout/format.ts'
 /** The ID of the form that requests an export. The table of keys has its ticks. */
 export const exportForm = 'export'
 
+/** A refresh reads the whole page, with the statistics of the keys, and exports take minutes. */
+const refreshMs = 15_000
+
 const states: Readonly<Record<ExportView['state'], Html>> = {
   queued: html`<span class="mark">Queued</span>`,
   processing: html`<span class="mark busy">Running</span>`,
@@ -31,7 +34,7 @@ export function exportSection(request: FastifyRequest, exports: readonly ExportV
 
 function table(address: string, exports: readonly ExportView[]): Html {
   const isMoving = exports.some(({ finished_at: finishedAt }) => finishedAt === null)
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Exports" data-refresh="${isMoving ? 3_000 : 0}"><table>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Exports" data-refresh="${isMoving ? refreshMs : 0}"><table>
     <thead><tr>
       <th scope="col">Requested</th><th scope="col">State</th><th scope="col" class="number">Users</th>
       <th scope="col" class="number">Size</th><th scope="col">File</th>

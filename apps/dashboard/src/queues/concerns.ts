@@ -85,11 +85,13 @@ function lossConcern({ workers }: Overview): Concern[] {
   const losses = latestFirst(lost.map(({ seenAt }) => seenAt))
   const isHealed = losses.every((lostAt, index) => (starts[index] ?? 0) > lostAt)
   const advice = isHealed
-    ? 'As many have started since, and imports have continued. If it happens again, read the end of the log of a lost worker.'
+    ? 'The same number of workers has started since, and imports have continued. If it happens again, read the end of the log of a lost worker.'
     : 'Imports continue on other workers. Check that the supervisor starts each lost worker again, and read the end of its log.'
   const since = new Date(losses.at(-1) ?? 0)
   const found = concern(`${counted(lost.length, 'worker')} lost within the last hour.`, {
-    ...{ since, advice, runbook: 'SluiceProcessDown' },
+    since,
+    advice,
+    runbook: 'SluiceProcessDown',
   })
   return [{ ...found, grade: isHealed ? 'healed' : 'grave' }]
 }

@@ -30,8 +30,11 @@ export const queueRoutes: PageRoutes = (dashboard, context) => {
     const overview = { imports, workers, mails, rows, history, period, maintenanceAt, now: new Date() }
     const { allPausedSince, pausedApps } = imports
     const ofAllApps = allPausedSince === undefined ? [] : [{ appId: undefined, since: allPausedSince }]
-    const [[ofAll], ofApps] = await Promise.all([withPausers(db, ofAllApps), withPausers(db, pausedApps)])
-    const content = overviewContent(request, overview, { ofAll, ofApps })
+    const pauses = await withPausers(db, [...pausedApps, ...ofAllApps])
+    const content = overviewContent(request, overview, {
+      ofAll: pauses.find((pause) => pause.appId === undefined),
+      ofApps: pauses.filter((pause) => pause.appId !== undefined),
+    })
     return sendPage(reply, { title: 'Queues', area: 'queues', content, scripts: ['refresh-parts.ts'] })
   })
   dashboard.get('/queues/runbook', { config: { access: 'operators' } }, (_, reply) =>

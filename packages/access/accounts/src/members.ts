@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import { requireEmail } from './email.ts'
-import { endSignIns } from './sign-ins.ts'
+import { endSessions, endSignIns } from './sign-ins.ts'
 
 /** A person who may sign in to an app's dashboard. */
 export interface Member {
@@ -34,7 +34,8 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 
 /**
  * Adds a member whose address an operator vouches for (design.md §3, E-mail addresses). The member receives mails from
- * then on. All other callers must have the address confirmed first (packages/access/sign-in, `inviteMember`).
+ * then on, and must sign in again. All other callers must have the address confirmed first (packages/access/sign-in,
+ * `inviteMember`).
  *
  * Returns false if the address already belongs to a member, whatever the case of its letters. Throws
  * {@link InvalidAccount}.
@@ -48,7 +49,9 @@ export async function addMember(db: Database, appId: number, email: string): Pro
       .values({ app_id: appId, email: address })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
-    return Number(numInsertedOrUpdatedRows) > 0
+    if (numInsertedOrUpdatedRows === 0n) return false
+    await endSessions(tx, address)
+    return true
   })
 }
 

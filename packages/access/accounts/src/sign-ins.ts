@@ -1,6 +1,17 @@
 import { type Database, sql } from '@sluice/database'
 
 /**
+ * Ends the sessions of a person that began with a mailed link. Call this function in the transaction that gives the
+ * person access to another app, or makes the person an operator: the link may have been that of an invitation, which
+ * must not open anything else (docs/decisions.md, 124).
+ */
+export async function endSessions(tx: Database, email: string): Promise<void> {
+  // Serializes grants to one person, so that a session of a simultaneous invitation is found.
+  await sql`select pg_advisory_xact_lock(hashtext('sessions'), hashtext(${email}))`.execute(tx)
+  await tx.deleteFrom('sessions').where('email', '=', email).where('issuer', 'is', null).execute()
+}
+
+/**
  * Ends every session of a person, and every link that could begin a session. Accepts the normal form of the address.
  * Call this function in the transaction that removes the person. A person who is added again must then sign in anew.
  *

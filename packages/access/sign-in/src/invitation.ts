@@ -1,7 +1,7 @@
-import { changeMembers, requireEmail } from '@sluice/accounts'
+import { changeMembers, endSessions, requireEmail } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
-import { sessionEnd } from './session.ts'
+import { insertSession } from './session.ts'
 
 /** How long the link of an invitation is valid, days. */
 export const invitationDays = 3
@@ -151,8 +151,9 @@ export async function findInvitation(
  * Confirms an address and uses up the link. From then on the address belongs to a member, who gets the app's mails.
  *
  * With `signsIn`, also starts a session if the address had no access to anything before. Otherwise a link of three
- * days, which people pass on, would open other apps. Returns the secret of the session, if there is one; undefined if
- * the link is unknown, used or expired.
+ * days, which people pass on, would open other apps. For the same reason, the session ends when the address gains
+ * further access. Returns the secret of the session, if there is one; undefined if the link is unknown, used or
+ * expired.
  */
 export async function acceptInvitation(
   db: Database,
@@ -170,25 +171,24 @@ export async function acceptInvitation(
       .executeTakeFirst()
     if (accepted === undefined) return undefined
     const { email } = accepted
-    const session = signsIn ? await beginSession(tx, email) : undefined
+    await endSessions(tx, email)
+    const hadAccess = await hasAccess(tx, email)
     await tx
       .insertInto('members')
       .values({ app_id: appId, email })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
-    return { session }
+    return { session: signsIn && !hadAccess ? await insertSession(tx, email) : undefined }
   })
 }
 
-/** Starts a session of a person without access. Returns its secret; undefined if the person has access to anything. */
-async function beginSession(tx: Database, email: string): Promise<string | undefined> {
-  const secret = makeSecret()
-  const { numAffectedRows } = await sql`
-    insert into sessions (secret_hash, email, expires_at)
-    select ${hashSecret(secret)}, ${email}::text, ${sessionEnd}
-    where not exists (select from members where email = ${email}) and not exists (select from operators where email = ${email})
+/** Whether a person has access to anything. */
+async function hasAccess(tx: Database, email: string): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    select exists (select from members where email = ${email})
+      or exists (select from operators where email = ${email}) as has
   `.execute(tx)
-  return Number(numAffectedRows ?? 0) > 0 ? secret : undefined
+  return rows[0]?.has === true
 }
 
 /** Withdraws an invitation, so that its link stops working. Returns false if there is none. */

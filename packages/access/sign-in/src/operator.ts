@@ -1,17 +1,22 @@
-import { endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
+import { endSessions, endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
 import type { Database } from '@sluice/database'
 
 /**
- * Makes the owner of an address an operator, who may see every app and the queues. Returns false if the owner is an
- * operator already. Throws `InvalidAccount` if the address is not valid.
+ * Makes the owner of an address an operator, who may see every app and the queues, and must sign in again. Returns
+ * false if the owner is an operator already. Throws `InvalidAccount` if the address is not valid.
  */
 export async function addOperator(db: Database, email: string): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('operators')
-    .values({ email: requireEmail(email) })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow()
-  return Number(numInsertedOrUpdatedRows) > 0
+  const address = requireEmail(email)
+  return await db.transaction().execute(async (tx) => {
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('operators')
+      .values({ email: address })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow()
+    if (numInsertedOrUpdatedRows === 0n) return false
+    await endSessions(tx, address)
+    return true
+  })
 }
 
 /** Removes an operator and ends their sessions. Returns false if the address is not an operator's. */

@@ -4,8 +4,16 @@ import { hashSecret, makeSecret } from './secret.ts'
 /** How long a session lasts, days. */
 export const sessionDays = 7
 
-/** When a session ends that begins now. */
-export const sessionEnd = sql<Date>`now() + make_interval(days => ${sessionDays})`
+/** Starts a session of a person, and deletes expired sessions of everybody. Returns the secret of the session. */
+export async function insertSession(tx: Database, email: string): Promise<string> {
+  const secret = makeSecret()
+  await tx.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
+  await sql`
+    insert into sessions (secret_hash, email, expires_at)
+    values (${hashSecret(secret)}, ${email}, now() + make_interval(days => ${sessionDays}))
+  `.execute(tx)
+  return secret
+}
 
 /** A person who is signed in. */
 export interface Visitor {
@@ -32,20 +40,17 @@ export async function redeemLink(
   db: Database,
   linkSecret: string,
 ): Promise<{ secret: string; returnPath: string } | undefined> {
-  const secret = makeSecret()
-  await db.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
-  const { rows } = await sql<{ return_path: string }>`
-    with link as (
-      update sign_in_links set used_at = now()
-      where secret_hash = ${hashSecret(linkSecret)} and used_at is null and expires_at > now()
-      returning email, return_path
-    ), session as (
-      insert into sessions (secret_hash, email, expires_at)
-      select ${hashSecret(secret)}, email, ${sessionEnd} from link
-    )
-    select return_path from link
-  `.execute(db)
-  return rows[0] && { secret, returnPath: rows[0].return_path }
+  return await db.transaction().execute(async (tx) => {
+    const link = await tx
+      .updateTable('sign_in_links')
+      .set({ used_at: sql<Date>`now()` })
+      .where('secret_hash', '=', hashSecret(linkSecret))
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', sql<Date>`now()`)
+      .returning(['email', 'return_path'])
+      .executeTakeFirst()
+    return link && { secret: await insertSession(tx, link.email), returnPath: link.return_path }
+  })
 }
 
 /**

@@ -33,7 +33,7 @@ export async function recordOutput(
   await logged
 }
 
-/** Members of a log line that do not say what it is about. */
+/** Members that any log line can have. */
 const general = ['level', 'time', 'pid', 'hostname', 'name', 'trace_id', 'span_id', 'msg', 'err', 'error']
 
 /**

@@ -32,7 +32,7 @@ test('all ports in use are named at once, with their settings', async () => {
     { setting: 'SMTP_PORT', host, port: await freePort(host) },
     { setting: 'DASHBOARD_PORT', host, port: other },
   ]
-  await expect(choosePorts(wanted.slice(0, 2))).rejects.toThrow(`API_PORT ${one} is in use. Stop what uses it`)
+  await expect(choosePorts(wanted.slice(0, 2))).rejects.toThrow(`API_PORT ${one} is in use. Stop the program that`)
   await expect(choosePorts(wanted)).rejects.toThrow(`API_PORT ${one} and DASHBOARD_PORT ${other} are in use. Stop`)
 })
 

@@ -34,8 +34,9 @@ export async function choosePorts(wanted: readonly WantedPort[]): Promise<Map<st
 function describe(inUse: readonly WantedPort[]): string {
   const ports = new Intl.ListFormat('en-GB').format(inUse.map(({ setting, port }) => `${setting} ${port}`))
   const free = inUse.map(({ setting }) => `${setting}=0`).join(' ')
-  const [are, them] = inUse.length === 1 ? ['is', 'it'] : ['are', 'them']
-  return `${ports} ${are} in use. Stop what uses ${them}, or set other ports: ${free} picks free ones`
+  return inUse.length === 1
+    ? `${ports} is in use. Stop the program that listens there, or set another port: ${free} picks a free one`
+    : `${ports} are in use. Stop the programs that listen there, or set other ports: ${free} picks free ones`
 }
 
 async function otherFreePort(host: string, taken: ReadonlyMap<number, string>): Promise<number> {

@@ -1,4 +1,4 @@
-import { fileMessages, type ImportWarning } from '@sluice/contract'
+import { fileMessages, type ImportWarning, withoutFigures } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
 
@@ -110,10 +110,6 @@ const fixedReasons = new Set(
     fileMessages.tooManyAttempts(0),
   ].map(withoutFigures),
 )
-
-function withoutFigures(message: string): string {
-  return message.replaceAll(/\d+/g, '0')
-}
 
 /** Maximum number of characters that a mail shows of a message with names from a file. */
 const longestReason = 300

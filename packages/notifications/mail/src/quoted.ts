@@ -17,7 +17,7 @@ export function quoted(name: string, maxCharacters = 100): string {
 /** Separates what a subject says from the names of the file and the app, which a deletion removes. */
 export const namesFollow = ' · '
 
-/** Returns what a subject says before the names. */
+/** Returns the part of a subject that precedes the names. */
 export function withoutNames(subject: string): string {
   return subject.split(namesFollow)[0] ?? subject
 }

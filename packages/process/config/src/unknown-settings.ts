@@ -3,7 +3,7 @@ import { isSecret } from './read.ts'
 import type { Environment } from './secret-files.ts'
 import { settings } from './settings.ts'
 
-/** A variable of the environment that looks like a setting and is none. */
+/** A variable of the environment that looks like a setting but is not one. */
 interface UnknownSetting {
   name: string
   /** The setting that it probably means. */
@@ -13,7 +13,10 @@ interface UnknownSetting {
 const names = Object.keys(settings)
 const files = names.filter(isSecret).map((name) => `${name}_FILE`)
 
-/** `npm start` reads it, and its apps have the same environment. Its other settings begin like none of ours. */
+/**
+ * `npm start` reads it, and its apps have the same environment. No other setting of `npm start` shares a prefix with
+ * ours.
+ */
 const ofLocalStack = 'SMTP_PORT'
 
 const beginningOf = (name: string) => /^[A-Z0-9]+_/.exec(name)?.[0]

@@ -16,7 +16,7 @@ export async function untilListening<Result>(app: string, listening: Promise<Res
 function problemOf(app: string, { code, address, port }: Record<string, unknown>): string | undefined {
   const setting = `${app}_PORT`
   if (code === 'EADDRINUSE')
-    return `${setting} ${port} is in use. Stop the program that listens there, or set ${setting} to another port`
+    return `${setting} ${port} is in use. Stop the program that listens there, or set another port`
   if (code === 'EACCES') return `${setting} ${port} needs privileges. Set ${setting} to a port above 1023`
   return code === 'EADDRNOTAVAIL' ? `${app}_HOST ${address} is not an address of this machine` : undefined
 }

@@ -13,11 +13,13 @@ interface Store {
   check(): Promise<unknown>
 }
 
-/** What a process has of what it needs. */
+/** Which stores of a process are available. */
 interface Findings {
   isReady: boolean
   /** Each store that is not available, with its setting and the error. Secrets are left out. */
   missing: Record<string, string>
+  /** The names of the missing stores that are not optional: the process waits for them. */
+  awaited: string[]
 }
 
 /** Knows whether a process can do its work now. */
@@ -57,8 +59,10 @@ export async function logWhenReady(readiness: Readiness, log: Pick<Logger, 'info
   }
 }
 
-function messageOf({ isReady, missing }: Findings): string {
-  return `${isReady ? 'ready, but without' : 'not ready: waiting for'} ${Object.keys(missing).join(', ')}`
+function messageOf({ isReady, missing, awaited }: Findings): string {
+  return isReady
+    ? `ready, but without ${Object.keys(missing).join(', ')}`
+    : `not ready: waiting for ${awaited.join(', ')}`
 }
 
 /** How long a check may take, ms. Probes of readiness wait for seconds, not minutes. */
@@ -77,11 +81,13 @@ export function openReadiness(): Readiness {
       return isStopping
     },
     async check() {
-      if (isStopping) return { isReady: false, missing: {} }
+      if (isStopping) return { isReady: false, missing: {}, awaited: [] }
       const checked = await Promise.all(stores.map(async (store) => ({ ...store, failure: await failureOf(store) })))
       const missing = checked.flatMap(({ failure, ...store }) => (failure === undefined ? [] : { ...store, failure }))
+      const awaited = missing.filter(({ isOptional }) => !isOptional).map(({ name }) => name)
       return {
-        isReady: missing.every(({ isOptional }) => isOptional),
+        isReady: awaited.length === 0,
+        awaited,
         missing: Object.fromEntries(missing.map(({ name, failure }) => [name, failure])),
       }
     },

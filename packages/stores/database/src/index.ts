@@ -10,6 +10,7 @@ export {
   formatPosition,
   type ListPosition,
   microsecondsOf,
+  parseFilterTime,
   parsePosition,
 } from './list-position.ts'
 export { lookUpByIndex, lookUpBySets } from './lookups.ts'

@@ -32,3 +32,12 @@ export function parsePosition(text: string): ListPosition | undefined {
   const [, atUs, number] = /^(\d{1,16})~(\d{1,15})$/.exec(text) ?? []
   return atUs === undefined ? undefined : { atUs, number: Number(number) }
 }
+
+/**
+ * Parses a time by which a list is filtered. Returns undefined for an empty text, and null if the text is no time from
+ * the year 1000 on. Postgres knows no year before 4713 BC, and `Date` does.
+ */
+export function parseFilterTime(text: string): Date | undefined | null {
+  if (text === '') return undefined
+  return /^[1-9]\d{3}-/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text) : null
+}

@@ -80,7 +80,11 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
     onError(error)
   })
   const workers = openWorkers(backend, onError)
-  const { use } = producers
+  const use: typeof producers.use = async (name, job) => {
+    const result = await producers.use(name, job)
+    disconnected = undefined
+    return result
+  }
   return {
     async add(name, jobs) {
       if (jobs.length === 0) return
@@ -101,7 +105,6 @@ export function openQueues(store: SharedStore, onError: (error: Error) => void):
       })
       try {
         await Promise.race([answered, waited])
-        disconnected = undefined
       } catch (error) {
         throw disconnected ?? error
       }

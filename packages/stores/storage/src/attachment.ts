@@ -3,7 +3,7 @@ const longestName = 100
 
 /**
  * Returns the value of `Content-Disposition` with which a browser saves a file under a name (RFC 6266). Characters that
- * a file's name cannot have everywhere, or that could deceive the reader, become `_`. Names beyond ASCII are also given
+ * a file's name cannot have everywhere, or that could deceive the reader, become `_`. Names beyond ASCII are repeated
  * in the form of RFC 8187.
  *
  * @example

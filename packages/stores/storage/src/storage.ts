@@ -66,7 +66,7 @@ export interface Storage {
   presignUpload(key: string, terms: UploadTerms, validForMs: number): Promise<string>
   /**
    * Pre-signs an address for downloads, which a browser saves as `fileName` (`attachment`). The address is valid for 5
-   * minutes, or as long as the credential, like that of `presignUpload`. The answer has `contentType`; default: CSV.
+   * minutes, or as long as the credential, as for `presignUpload`. The answer has `contentType`; default: CSV.
    */
   presignDownload(key: string, fileName: string, contentType?: string): Promise<string>
   /** Describes an object. Returns undefined if there is no such object. */

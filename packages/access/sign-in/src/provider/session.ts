@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
-import { hashSecret, makeSecret } from '../secret.ts'
-import { sessionEnd } from '../session.ts'
+import { hashSecret } from '../secret.ts'
+import { insertSession } from '../session.ts'
 import type { Identity } from './identity.ts'
 
 /** How long a session is valid after the provider confirmed the person, minutes. */
@@ -74,12 +74,11 @@ async function confirm(tx: Database, identity: Identity, secret: string): Promis
 }
 
 async function begin(tx: Database, { issuer, subject, email, isInOperatorGroup }: VerifiedIdentity): Promise<string> {
-  const secret = makeSecret()
-  await tx.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
+  const secret = await insertSession(tx, email)
   await sql`
-    insert into sessions (secret_hash, email, expires_at, issuer, subject, confirmed_until, operator_by_group)
-    values (${hashSecret(secret)}, ${email}, ${sessionEnd}, ${issuer}, ${subject},
-      now() + make_interval(mins => ${confirmationMinutes}), ${isInOperatorGroup})
+    update sessions set issuer = ${issuer}, subject = ${subject}, operator_by_group = ${isInOperatorGroup},
+      confirmed_until = now() + make_interval(mins => ${confirmationMinutes})
+    where secret_hash = ${hashSecret(secret)}
   `.execute(tx)
   return secret
 }

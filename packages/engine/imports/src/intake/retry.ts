@@ -128,8 +128,9 @@ function requireFailed({ state, is_stored: isStored }: FoundImport): void {
   if (state !== 'failed' && state !== 'cancelled') throw new RetryRefused('it has not ended')
 }
 
-function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied }: FoundImport): void {
+function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied, retried_as: retriedAs }: FoundImport): void {
   if (!isDryRun || state !== 'completed') throw new RetryRefused('it is no dry run that has completed')
+  if (retriedAs !== null) throw new RetryRefused(`its file is being imported already, as ${retriedAs}`)
   if (isApplied) throw new RetryRefused('its file has been imported already')
 }
 

@@ -5,6 +5,7 @@ import {
   formatPosition,
   type ListPosition,
   microsecondsOf,
+  parseFilterTime,
   parsePosition,
   type RawBuilder,
   sql,
@@ -146,7 +147,7 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
     .select(shareRead.as('share'))
     .where(sql<boolean>`imports.app_id = any(${apps}::integer[]) and import_id = any(${ids}::uuid[])`)
     .execute()
-  const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, apps) : new Map()
+  const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, apps, ids) : new Map()
   const byId = new Map(rows.map((row) => [row.import_id, row]))
   return ids.flatMap((id) => {
     const row = byId.get(id)
@@ -165,10 +166,15 @@ const shareRead = sql<number | null>`
   case when state = 'processing' and content_type = 'text/csv'
     then least(1, position / nullif(coalesce(stored_size, byte_size), 0)::float8) end`
 
-/** Returns the places of the unfinished imports of apps by ID, as `import_places` of the schema defines them. */
-async function placesInOrder(db: Database, apps: readonly number[]): Promise<Map<string, number>> {
+/** Returns the places of unfinished imports by ID, as `import_places` of the schema defines them. */
+async function placesInOrder(
+  db: Database,
+  apps: readonly number[],
+  ids: readonly string[],
+): Promise<Map<string, number>> {
   const { rows } = await sql<{ import_id: string; place: number }>`
-    select import_id, place from import_places where app_id = any(${apps}::integer[])
+    select import_id, place from import_places
+    where app_id = any(${apps}::integer[]) and import_id = any(${ids}::uuid[])
   `.execute(db)
   return new Map(rows.map((row) => [row.import_id, row.place]))
 }
@@ -184,15 +190,15 @@ export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid:
   const knownSource = importSources.find((each) => each === source)
   if (source !== '' && knownSource === undefined) return { invalid: 'source' }
   if (text !== '' && text.length < shortestText) return { invalid: 'text' }
-  for (const [name, time] of [['since', since] as const, ['until', until] as const]) {
-    if (time !== '' && Number.isNaN(Date.parse(time))) return { invalid: name }
-  }
+  const times = { since: parseFilterTime(since), until: parseFilterTime(until) }
+  if (times.since === null) return { invalid: 'since' }
+  if (times.until === null) return { invalid: 'until' }
   return {
     appId: app === '' ? undefined : Number(app),
     state: isImportState(state) ? state : undefined,
     source: knownSource,
     text: text === '' ? undefined : text,
-    since: since === '' ? undefined : new Date(since),
-    until: until === '' ? undefined : new Date(until),
+    since: times.since,
+    until: times.until,
   }
 }

@@ -1,6 +1,6 @@
 import { type ImportView, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import type { UnfinishedState } from '../states.ts'
+import { type UnfinishedState, unfinishedStates } from '../states.ts'
 import { millisecondsTaken, secondsTaken, selectImports, toView, type ViewRow } from './view.ts'
 
 /** Why an unfinished import does not run. */
@@ -37,6 +37,10 @@ export interface ImportDetails {
   wait: Wait | null
   /** The address of the person who uploaded the file; null if a program sent it. */
   requestedBy: string | null
+  /** It imports the file of a dry run. */
+  isOfDryRun: boolean
+  /** The import of this dry run's file that has completed or has not ended; null if there is none. */
+  importedAs: string | null
 }
 
 /** Looks up an import of an app for its page. Returns undefined if the app has no import with this ID. */
@@ -53,6 +57,8 @@ export async function showDetails(
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(secondsTaken.as('seconds'))
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
+    .select(isOfDryRun.as('is_of_dry_run'))
+    .select(importedAs.as('imported_as'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirst()
@@ -69,9 +75,24 @@ export async function showDetails(
     reportDue: row.report_due,
     tookMs: millisecondsTaken(row),
     requestedBy: row.requested_by,
+    isOfDryRun: row.is_of_dry_run,
+    importedAs: row.imported_as,
     wait: await waitOf(db, appId, row),
   }
 }
+
+const isOfDryRun = sql<boolean>`
+  not dry_run and exists (
+    select from imports d where d.app_id = imports.app_id and d.import_id = imports.retry_of and d.dry_run
+  )`
+
+const importedAs = sql<string | null>`
+  case when dry_run and state = 'completed' then (
+    select r.import_id from imports r
+    where r.app_id = imports.app_id and r.object_key = imports.object_key and r.retry_of is not null
+      and not r.dry_run and (r.state = 'completed' or r.state in ${unfinishedStates})
+    limit 1
+  ) end`
 
 type WaitRow = ViewRow & {
   upload_expires_at: Date | null
