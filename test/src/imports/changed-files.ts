@@ -3,7 +3,7 @@ import fc from 'fast-check'
 // Files of any values for a few users, for properties of what imports change.
 
 export const users = ['u1', 'u2', 'u3', 'u4', 'u,5', 'ü"6']
-export const types = { name: 'string', n: 'int', 'a,b': 'decimal', at: 'datetime' } as const
+const types = { name: 'string', n: 'int', 'a,b': 'decimal', at: 'datetime' } as const
 export const keys = Object.keys(types)
 
 /** Values of each key: absent ones, clear markers, wrong ones, and some in several spellings. */

@@ -223,7 +223,8 @@ const recorded: Record<string, Action> = {
       const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
       await dashboard.db
         .updateTable('imports')
-        .set({ state: 'completed', keep_changes: true, changes_file_key: 'changes' })
+        .set({ state: 'completed', finished_at: new Date(), keep_changes: true })
+        .set({ changes_file_key: 'changes', changes_file_secret: 'secret' })
         .where('import_id', '=', importId)
         .execute()
       return { ...(await asMember(`/apps/${appId}/imports/${importId}/undo`)), target: importId }

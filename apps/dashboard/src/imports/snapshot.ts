@@ -13,7 +13,7 @@ import type { DashboardContext } from '../context.ts'
 export const shownErrorRows = 20
 
 /** Maximum number of lines of the changes file that a page shows. */
-export const shownChanges = 20
+const shownChanges = 20
 
 /** The data of an import's page at one moment. */
 export interface Snapshot {

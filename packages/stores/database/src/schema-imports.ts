@@ -122,7 +122,7 @@ export interface ImportsTable {
 }
 
 /** Rows and values that changed. */
-export interface StoredChanges {
+interface StoredChanges {
   created?: number
   changed?: number
   /** By key, how many values were added, changed and removed. */
