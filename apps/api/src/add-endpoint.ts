@@ -34,7 +34,7 @@ export function addEndpoint(
     config: { endpoint, ...(audit && { audit }) },
     ...(json && { bodyLimit: json.limit }),
     async handler(request, reply) {
-      if (request.body === undefined) request.keyed?.hashNothing()
+      if (json?.isOptional && request.body === undefined) request.keyed?.hashNothing()
       const checked = checkedRequest(endpoint, request)
       if ('messages' in checked) {
         return answer(reply, (json?.refuse ?? errors.badRequest)(...checked.messages))

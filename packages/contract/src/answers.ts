@@ -85,7 +85,7 @@ export const importView = z
     rows_failed: z.int().nonnegative(),
     rows_changed: z.int().nonnegative().meta({
       description:
-        'Extension of Sluice: rows that changed a profile as the preceding rows had left it; of a dry run, those that would.',
+        'Extension of Sluice: rows that changed a profile as the preceding rows had left it; of a dry run, rows that would change one.',
     }),
     error: z.string().nullable(),
     error_file_url: z.url().nullable(),

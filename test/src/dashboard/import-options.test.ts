@@ -146,7 +146,7 @@ describe('the settings page', () => {
 
   test('sets what imports do with new columns, and the next upload obeys', async () => {
     expect(await chosen()).toBe('register')
-    expect((await visitor.post(`${settings()}/new-keys`, { new_keys: 'refuse' }, settings())).status).toBe(303)
+    expect((await visitor.post(`${settings()}/imports`, { new_keys: 'refuse' }, settings())).status).toBe(303)
     expect(await chosen()).toBe('refuse')
     expect((await visitor.get(page)).text).toContain('data-new-keys="refuse"')
     const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
@@ -155,7 +155,7 @@ describe('the settings page', () => {
   })
 
   test('refuses any other value', async () => {
-    expect((await visitor.post(`${settings()}/new-keys`, { new_keys: 'x' }, settings())).status).toBe(400)
+    expect((await visitor.post(`${settings()}/imports`, { new_keys: 'x' }, settings())).status).toBe(400)
     expect(await importDefaults(dashboard.db, appId)).toMatchObject({ new_keys: 'register' })
   })
 })

@@ -31,13 +31,13 @@ test('the pages and forms of a person in a window are limited in all sessions, a
   const page = `/apps/${app.appId}/settings`
   expect((await sessions[0].get(page)).status).toBe(200)
   // A form is a page, and what its fields are sent to.
-  expect((await sessions[1].post(`${page}/new-keys`, { new_keys: 'refuse' }, page)).status).toBe(303)
+  expect((await sessions[1].post(`${page}/imports`, { new_keys: 'refuse' }, page)).status).toBe(303)
   const refused = await sessions[0].get(page)
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3000)
   expect(refused.text).toContain('<h1>Too many requests</h1>')
   const form = { form_token: formTokenIn(refused.text), new_keys: 'register' }
-  expect((await sessions[1].postWithoutToken(`${page}/new-keys`, form)).status).toBe(429)
+  expect((await sessions[1].postWithoutToken(`${page}/imports`, form)).status).toBe(429)
   const neighbour = await signIn(dashboard, other.email)
   expect((await neighbour.get(`/apps/${other.appId}/settings`)).status).toBe(200)
 })

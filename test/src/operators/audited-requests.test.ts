@@ -31,6 +31,18 @@ const apiRecorded: Record<
       return { ...(await send(api, app, path, undefined, { method: 'DELETE' })), target: importId }
     },
   },
+  'POST /v3/user_profiles/bulk_import/:import_id/undo': {
+    what: 'import.undo',
+    async do(app) {
+      const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
+      await api.database.db
+        .updateTable('imports')
+        .set({ state: 'completed', keep_changes: true, changes_file_key: 'changes' })
+        .where('import_id', '=', importId)
+        .execute()
+      return { ...(await send(api, app, `/v3/user_profiles/bulk_import/${importId}/undo`, {})), target: importId }
+    },
+  },
   'POST /v3/user_data_deletions': {
     what: 'deletion.request',
     async do(app) {

@@ -43,7 +43,7 @@ const acrossApps: Record<string, RegExp> = {
   'links to exports': /^select "app_id", "attempt", "file_secret", .* from "exports" where "export_id" =/,
   'removal of old idempotency keys': /^delete from idempotency_keys/,
   'history for operators': /^with span as \( select greatest\(\(select max\(slot\) from queue_history/,
-  'links to error files': /^select "error_file_key", .* from "imports" where "import_id" =/,
+  'links to files of imports': /^select "(error|changes)_file_key" as "key", .* from "imports" where "import_id" =/,
 }
 
 /** Statements across apps that only some runs execute. They serve imports that wait for a long time. */

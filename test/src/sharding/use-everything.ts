@@ -35,6 +35,7 @@ export async function useEverything(
   )
   await send('POST', '/v2/user_profiles', { user_id: 'new-user', user_profiles: [entry('new key')] })
   await send('DELETE', '/v1/users/new-user/profiles/new%20key')
+  await db.updateTable('apps').set({ keep_changes: true }).where('app_id', '=', appId).execute()
   await send('POST', '/v2/user_profiles/bulk_import', `user_id,plan\n${user},free\nnobody,free\n`, 'text/csv')
   await send('POST', '/v3/user_data_deletions', { identity_type: 'user_id', identity_value: [user] })
   await send('POST', bulkImport, declare(Buffer.from('user_id\n')))
@@ -51,14 +52,24 @@ export async function useEverything(
     return view.file_url ?? undefined
   })
   expect((await fetch(link)).status).toBe(200)
-  await until('the end of the v2 import', async () => {
-    const open = await db
-      .selectFrom('imports')
-      .select('import_id')
-      .where('app_id', '=', appId)
-      .where('state', 'not in', ['completed', 'cancelled'])
-      .execute()
-    return open.length === 0
-  })
+  const allEnded = () =>
+    until('the end of all imports', async () => {
+      const open = await db
+        .selectFrom('imports')
+        .select('import_id')
+        .where('app_id', '=', appId)
+        .where('state', 'not in', ['completed', 'cancelled'])
+        .execute()
+      return open.length === 0
+    })
+  await allEnded()
+  const { import_id: kept } = await db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('app_id', '=', appId)
+    .where('changes_file_key', 'is not', null)
+    .executeTakeFirstOrThrow()
+  await send('POST', `${bulkImport}/${kept}/undo`, {})
+  await allEnded()
   return changing
 }

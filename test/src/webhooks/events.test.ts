@@ -28,7 +28,7 @@ async function bodies(): Promise<(WebhookBody & { data: Record<string, unknown> 
 async function viewOf(importId: string) {
   const view = await showImport(fixture.database.db, 'http://api.test', importId, appId)
   if (view === undefined) throw new Error('no import')
-  const { error_file_url: link, ...rest } = view
+  const { error_file_url: link, changes_file_url: _, ...rest } = view
   return { link, rest }
 }
 

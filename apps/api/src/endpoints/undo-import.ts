@@ -15,7 +15,7 @@ const undoRequest = z
   })
   .meta({ id: 'UndoRequest' })
 
-/** Takes back what an import changed (changes.md §3). */
+/** Undoes an import (changes.md §3). */
 export const undoImport = endpoint({
   id: 'undoImport',
   route: 'POST /v3/user_profiles/bulk_import/{import_id}/undo',

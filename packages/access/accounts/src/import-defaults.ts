@@ -22,7 +22,7 @@ export async function importDefaults(db: Database, appId: number): Promise<Impor
 }
 
 /**
- * Sets defaults of an app's imports, for those that are requested from now on. Returns whether one differs from before.
+ * Sets defaults of an app's imports, for imports that are requested from now on. Returns whether one differs from before.
  * Throws `UnknownApp`.
  */
 export async function setImportDefaults(

@@ -58,7 +58,7 @@ export async function removeUndoLines(
   const ofImport = importId === undefined ? sql`` : sql`and import_id = ${importId}`
   while (shutdown?.aborted !== true) {
     const { numAffectedRows = 0n } = await sql`
-      delete from undo_lines where ctid = any(array(
+      delete from undo_lines where app_id = ${appId} and ctid = any(array(
         select ctid from undo_lines where app_id = ${appId} ${ofImport} limit ${linesAtATime}
       ))
     `.execute(db)

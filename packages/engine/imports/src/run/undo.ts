@@ -16,7 +16,7 @@ const columns = ['user_id', 'key', 'type', 'before', 'after']
 const usersAtATime = 2_000
 
 /**
- * Takes back what a changes file says, user by user (changes.md §3, What it does). A position is a number of lines in
+ * Undoes the lines of a changes file, user by user (changes.md §3, What it does). A position is a number of lines in
  * the order of users.
  *
  * Returns and throws as `applyRows`. Throws `FileError` if the changes file is gone.

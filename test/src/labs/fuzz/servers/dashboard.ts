@@ -91,7 +91,7 @@ function formsOf(appId: number, importId: string, { cookie, formToken }: Session
     form('/data-import/mappings/forget', { columns: '["ID","age"]' }),
     form('/settings/members', { email: 'new@example.com' }),
     form('/settings/invitations/withdraw', { email: 'new@example.com' }),
-    form('/settings/new-keys', { new_keys: 'refuse' }),
+    form('/settings/imports', { new_keys: 'refuse' }),
     form('/webhooks', { url: 'https://example.com/hook', event: 'import.completed' }),
     form('/webhooks/remove', { webhook: '1' }),
     form('/webhooks/send-again', { delivery: '1' }),
