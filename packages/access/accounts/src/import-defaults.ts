@@ -22,8 +22,8 @@ export async function importDefaults(db: Database, appId: number): Promise<Impor
 }
 
 /**
- * Sets defaults of an app's imports, for imports that are requested from now on. Returns whether one differs from before.
- * Throws `UnknownApp`.
+ * Sets defaults of an app's imports, for imports that are requested from now on. Returns whether one differs from
+ * before. Throws `UnknownApp`.
  */
 export async function setImportDefaults(
   db: Database,
