@@ -59,8 +59,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
       mailsLinks: settings.SIGN_IN_MAIL === 'on',
       inboxUrl: settings.INBOX_URL,
-      memberLimit: settings.MEMBER_LIMIT,
-      dashboardUrl: settings.DASHBOARD_URL,
+      ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL },
       apiUrl: settings.API_URL,
       queueStore: store,
       s3Gateway: {
@@ -77,8 +76,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     },
     operations,
   )
-  const listening = dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
-  const url = await untilListening('DASHBOARD', listening)
+  const { DASHBOARD_HOST: host, DASHBOARD_PORT: port } = settings
+  const url = await untilListening('DASHBOARD', dashboard.listen({ host, port }))
   return {
     info: { url },
     drainMs: settings.DRAIN_DELAY,

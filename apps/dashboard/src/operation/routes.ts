@@ -11,12 +11,12 @@ import { sendPage } from '../layout/page.ts'
 import { operationContent } from './operation-page.ts'
 import { confirmPause } from './pause-parts.ts'
 
+const operators = { config: { access: 'operators' } } as const
+const change = (what: AuditAction) => ({ config: { ...operators.config, audit: { what } } })
+
 /** Adds the page on which operators pause an app and set its limits, and the routes that pause and resume all apps. */
 export const operationRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
-  const operators = { config: { access: 'operators' } } as const
-  const change = (what: AuditAction) => ({ config: { ...operators.config, audit: { what } } })
-
   dashboard.get('/apps/:appId/operation', operators, async (request, reply) => {
     return await sendOperation(context, request, reply)
   })
@@ -49,6 +49,11 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
     return reply.redirect(`/apps/${appId}/operation`, 303)
   })
 
+  serviceRoutes(dashboard, context)
+}
+
+/** Adds the pause of the imports of all apps. */
+const serviceRoutes: PageRoutes = (dashboard, { db }) => {
   dashboard.get('/queues/pause', operators, async (request, reply) => {
     const target = { back: '/queues', subject: 'the imports of all apps' }
     const content = confirmPause(request, await countActive(db, undefined), target)

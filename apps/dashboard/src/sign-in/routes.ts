@@ -20,7 +20,6 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   const guests = { config: { access: 'guests' } } as const
   const ways = { provider: context.provider?.name, mailsLinks: context.mailsLinks ?? true, inboxUrl: context.inboxUrl }
   const linkMails = openLinkMails(dashboard, context)
-
   const warnOfProxy = once(() => context.log.warn(proxyWarning))
 
   dashboard.get<{ Querystring: { return?: string } }>('/sign-in', guests, async (request, reply) => {
@@ -28,10 +27,8 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
     return request.visitor === undefined ? requestPage(reply, ways, target) : reply.redirect(target, 303)
   })
 
-  const sendsLink = {
-    ...guests.config,
-    audit: { unrecordedBecause: 'strangers could fill the log; the use of the link is recorded' },
-  } as const
+  const unrecordedBecause = 'strangers could fill the log; the use of the link is recorded'
+  const sendsLink = { ...guests.config, audit: { unrecordedBecause } } as const
   dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
     if (!ways.mailsLinks) throw new PageNotFound()
     const form = formOf(request)

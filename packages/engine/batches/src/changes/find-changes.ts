@@ -100,13 +100,7 @@ function changesOfRows(
       from changed_rows r left join (
         select user_id, ${storedValues} as stored_values from stored where attributes <> '{}'
       ) s on s.user_id = r.user_id
-    ), by_key as (
-      select key, jsonb_strip_nulls(jsonb_build_object(
-          'added', nullif(count(*) filter (where is_added), 0), 'removed', nullif(count(*) filter (where is_removed), 0),
-          'changed', nullif(count(*) filter (where not is_added and not is_removed), 0)
-        )) as counts
-      from changes group by key
-    )
+    ), by_key as (${countsByKey})
     select jsonb_build_object(
         'created', count(*) filter (where p.is_created), 'changed', count(*) filter (where not p.is_created),
         'keys', (select coalesce(jsonb_object_agg(key, counts), '{}') from by_key)
@@ -114,6 +108,14 @@ function changesOfRows(
       ${keepsRows ? sql`convert_to(string_agg(${line}, '' order by p.row), 'UTF8')` : sql`null::bytea`} as content
     from placed p`
 }
+
+/** Selects the counts of `changes`, by key. */
+const countsByKey = sql`
+  select key, jsonb_strip_nulls(jsonb_build_object(
+      'added', nullif(count(*) filter (where is_added), 0), 'removed', nullif(count(*) filter (where is_removed), 0),
+      'changed', nullif(count(*) filter (where not is_added and not is_removed), 0)
+    )) as counts
+  from changes group by key`
 
 /** The counts that a statement with {@link findChanges} has noted in its transaction. */
 export const changesFound = sql`nullif(current_setting('sluice.changes', true), '')::jsonb`

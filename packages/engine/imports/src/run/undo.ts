@@ -136,6 +136,27 @@ const stored = (text: string) =>
   sql.raw(`case when ${text} is null then 'null' when type = 'string' then to_jsonb(${text})
     when type = 'datetime' then to_jsonb(rtrim(replace(${text}, 'T', ' '), 'Z')) else to_jsonb(${text}::numeric) end`)
 
+/** Selects the values that stay, from `judged`. */
+const failedLines = sql`
+  select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
+    'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
+  from judged where is_unregistered or value <> last_value and value <> first_value`
+
+/** Selects the counts of the values in `restored`, by key. */
+const countsByKey = sql`
+  select coalesce(json_object_agg(key, json_build_object('added', added, 'changed', changed, 'removed', removed)), '{}')
+  from (
+    select key, count(*) filter (where is_added) as added, count(*) filter (where is_removed) as removed,
+      count(*) filter (where not is_added and not is_removed) as changed
+    from restored group by key
+  ) by_key`
+
+/** Selects the rows that the undo changes, from `documents`, in the short form of `changed-rows.ts`. */
+const changedRows = sql`
+  select convert_to(string_agg(line || e'\t' || to_json(user_id) || e'\t' || coalesce(before, '{}') || e'\t'
+    || coalesce(after, '{}') || e'\n', '' order by line), 'UTF8')
+  from documents`
+
 /**
  * Undoes the lines of the next users. A value that is what the import left becomes what it was before; one that already
  * is what it was before stays. Of several lines of a value, the first and the last one count.
@@ -181,27 +202,10 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
       from restored group by user_id
     )${claim.dryRun ? sql`` : written}
     select (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
-      (
-        select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
-          'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
-        from judged where is_unregistered or value <> last_value and value <> first_value
-      ) as failed,
       (select count(*) from documents where is_created) as created,
       (select count(*) from documents where not is_created) as changed,
-      (
-        select coalesce(json_object_agg(key, json_build_object('added', added, 'changed', changed, 'removed', removed)), '{}')
-        from (
-          select key, count(*) filter (where is_added) as added, count(*) filter (where is_removed) as removed,
-            count(*) filter (where not is_added and not is_removed) as changed
-          from restored group by key
-        ) by_key
-      ) as keys,
       (select min(line) from documents) as first_row,
-      (
-        select convert_to(string_agg(line || e'\t' || to_json(user_id) || e'\t' || coalesce(before, '{}') || e'\t'
-          || coalesce(after, '{}') || e'\n', '' order by line), 'UTF8')
-        from documents
-      ) as content
+      (${failedLines}) as failed, (${countsByKey}) as keys, (${changedRows}) as content
   `.execute(tx)
   const [found] = rows
   return found === undefined || found.lines === 0 ? undefined : found
