@@ -16,7 +16,7 @@ import { retryRoutes } from './retry-routes.ts'
 import { undoRoutes } from './undo-routes.ts'
 
 /**
- * Maximum number of error files that one process sends at a time: to all, and to one person or the members of one app.
+ * Maximum number of error files in flight from one process: in all, and to one person or the members of one app.
  * A slow reader holds a connection to storage, and the other pages and the readiness check need connections too.
  */
 const errorFilesInFlight = { all: 20, each: 3 }

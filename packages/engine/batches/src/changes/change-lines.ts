@@ -3,8 +3,11 @@ import { headerLine, LineWriter } from '@sluice/csv'
 import { type ChangedRow, readChangedRows } from './changed-rows.ts'
 import { JsonMembers } from './json-members.ts'
 
+/** The columns of a changes file. */
+export const changesFileColumns = ['user_id', 'key', 'type', 'before', 'after']
+
 /** The first line of a changes file (changes.md §1, The changes file). */
-export const changesFileHeader = headerLine(['user_id', 'key', 'type', 'before', 'after'])
+export const changesFileHeader = headerLine(changesFileColumns)
 
 /** Bytes of lines that are returned at a time. */
 const pieceBytes = 2 ** 18
@@ -14,12 +17,12 @@ interface ChangedKey {
   /** Its place among the columns of the file. */
   place: number
   type: ValueType
-  /** `key,type` in UTF-8. */
+  /** In UTF-8. */
   name: Buffer
   typeName: Buffer
 }
 
-/** A changed value of the current row; −1 where there is none. Reused. */
+/** A changed value of a row: its ranges in the content, −1 where there is none. */
 interface Change {
   key: ChangedKey
   beforeStart: number
@@ -32,8 +35,6 @@ interface Change {
 export class ChangeLines {
   /** The first changed row that did not fit. No row after it is written. */
   endsBeforeRow: number | undefined
-  /** Number of lines that were returned. */
-  lines = 0
   readonly #keys: ReadonlyMap<string, ChangedKey>
   readonly #writer = new LineWriter()
   readonly #found: Change[] = []
@@ -51,21 +52,18 @@ export class ChangeLines {
     this.#left = maxBytes
   }
 
-  /**
-   * Returns the lines of whole rows in pieces, as far as they fit. Rows beyond `end` of the content do not fit either.
-   */
-  *of(content: Buffer, end = content.length): Generator<Buffer, void, void> {
+  /** Returns the lines of whole rows in pieces, as far as they fit. */
+  *of(content: Buffer): Generator<Buffer, void, void> {
     const writer = this.#writer
     for (const row of readChangedRows(content)) {
       if (this.endsBeforeRow !== undefined) return
       const start = writer.length
-      const lines = this.#writeRow(content, row)
-      if (row.end > end || writer.length - start > this.#left) {
+      this.#writeRow(content, row)
+      if (writer.length - start > this.#left) {
         writer.length = start
         this.endsBeforeRow = row.number
         break
       }
-      this.lines += lines
       this.#left -= writer.length - start
       // The reader of a piece may keep it, so the next lines need memory of their own.
       if (writer.length >= pieceBytes) yield Buffer.from(writer.take())
@@ -73,10 +71,9 @@ export class ChangeLines {
     if (writer.length > 0) yield Buffer.from(writer.take())
   }
 
-  #writeRow(content: Buffer, row: ChangedRow): number {
-    const changes = this.#changesOf(content, row)
+  #writeRow(content: Buffer, row: ChangedRow): void {
     const userId = unescaped(content, row.idStart, row.idEnd)
-    for (const { key, beforeStart, beforeEnd, afterStart, afterEnd } of changes) {
+    for (const { key, beforeStart, beforeEnd, afterStart, afterEnd } of this.#changesOf(content, row)) {
       this.#writer.value(userId, 0, userId.length)
       this.#writer.value(key.name, 0, key.name.length)
       this.#writer.value(key.typeName, 0, key.typeName.length)
@@ -84,7 +81,6 @@ export class ChangeLines {
       this.#writeValue(content, afterStart, afterEnd, key.type)
       this.#writer.endLine()
     }
-    return changes.length
   }
 
   /** Returns the changes of a row in the order of the file's columns. */
@@ -105,7 +101,7 @@ export class ChangeLines {
       const { valueStart: afterStart, valueEnd: afterEnd } = young
       const known = replaced?.get(key)
       if (known === undefined) found.push({ key, beforeStart: -1, beforeEnd: -1, afterStart, afterEnd })
-      else Object.assign(known, { afterStart, afterEnd })
+      else [known.afterStart, known.afterEnd] = [afterStart, afterEnd]
     }
     return found.sort((one, other) => one.key.place - other.key.place)
   }

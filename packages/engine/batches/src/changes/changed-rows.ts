@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
 import { endOfString } from './json-members.ts'
 
@@ -29,6 +30,15 @@ export class FirstRowsWriter {
   content(): Buffer {
     return this.#writer.bytes.subarray(0, this.#writer.length)
   }
+}
+
+/**
+ * Returns an expression for rows in their short form (bytea), in a query over rows with `user_id`, `before` and
+ * `after`. Accepts the column with the number of a row.
+ */
+export function changedRowsOf(number: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`convert_to(string_agg(${number} || e'\t' || to_json(user_id) || e'\t' || coalesce(before, '{}') || e'\t'
+    || coalesce(after, '{}') || e'\n', '' order by ${number}), 'UTF8')`
 }
 
 /** A row in its short form. The reader reuses the object for each row. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from '@sluice/database'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
-import { FirstRowsWriter } from './changed-rows.ts'
+import { changedRowsOf, FirstRowsWriter } from './changed-rows.ts'
 import { JsonMembers } from './json-members.ts'
 
 /** A checked batch whose changes are looked for. */
@@ -72,8 +72,6 @@ function changesOfRows(
     ? sql`coalesce(lag(c.value) over (partition by g.user_id, c.key order by g.row), ${stored})`
     : stored
   const storedValues = areRepeated ? sql`(select count(*) from jsonb_object_keys(attributes))` : sql`1`
-  const line = sql`p.row || e'\t' || to_json(p.user_id) || e'\t' || coalesce(p.before, '{}') || e'\t'
-    || coalesce(p.after, '{}') || e'\n'`
   return sql`
     with given as materialized (
       select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
@@ -100,22 +98,28 @@ function changesOfRows(
       from changed_rows r left join (
         select user_id, ${storedValues} as stored_values from stored where attributes <> '{}'
       ) s on s.user_id = r.user_id
-    ), by_key as (${countsByKey})
+    )
     select jsonb_build_object(
         'created', count(*) filter (where p.is_created), 'changed', count(*) filter (where not p.is_created),
-        'keys', (select coalesce(jsonb_object_agg(key, counts), '{}') from by_key)
+        'keys', (${countsByKey(sql`changes`)})
       ) as counts, min(p.row) as first_row,
-      ${keepsRows ? sql`convert_to(string_agg(${line}, '' order by p.row), 'UTF8')` : sql`null::bytea`} as content
+      ${keepsRows ? changedRowsOf(sql`p.row`) : sql`null::bytea`} as content
     from placed p`
 }
 
-/** Selects the counts of `changes`, by key. */
-const countsByKey = sql`
-  select key, jsonb_strip_nulls(jsonb_build_object(
-      'added', nullif(count(*) filter (where is_added), 0), 'removed', nullif(count(*) filter (where is_removed), 0),
-      'changed', nullif(count(*) filter (where not is_added and not is_removed), 0)
-    )) as counts
-  from changes group by key`
+/**
+ * Returns a `select` of the numbers of values that were added, changed and removed, by key, as one JSON object. Accepts
+ * a query with `key`, `is_added` and `is_removed` of each changed value.
+ */
+export function countsByKey(changes: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`select coalesce(jsonb_object_agg(key, jsonb_strip_nulls(jsonb_build_object(
+      'added', nullif(added, 0), 'changed', nullif(changed, 0), 'removed', nullif(removed, 0)))), '{}')
+    from (
+      select key, count(*) filter (where is_added) as added, count(*) filter (where is_removed) as removed,
+        count(*) filter (where not is_added and not is_removed) as changed
+      from ${changes} group by key
+    ) by_key`
+}
 
 /** The counts that a statement with {@link findChanges} has noted in its transaction. */
 export const changesFound = sql`nullif(current_setting('sluice.changes', true), '')::jsonb`

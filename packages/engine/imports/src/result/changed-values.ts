@@ -1,3 +1,4 @@
+import { changesFileColumns } from '@sluice/batches'
 import { cellsOf, decompress, firstBytes, readRows } from '@sluice/csv'
 import type { Database } from '@sluice/database'
 import { ObjectGone, type Storage } from '@sluice/storage'
@@ -30,7 +31,7 @@ export async function changedValues(
   const values: ChangedValue[] = []
   try {
     const lines = decompress(await storage.read(found.changes_file_key), { gzip: true, limitBytes: maxBytes * 2 })
-    for await (const block of readRows(firstBytes(lines, maxBytes), { columns: 5 }))
+    for await (const block of readRows(firstBytes(lines, maxBytes), { columns: changesFileColumns.length }))
       for (const [row, end] of block.rowEnd.entries()) {
         if (values.length > limit || end >= maxBytes) return values.slice(1)
         const [userId = '', key = '', , before = '', after = ''] = cellsOf(block, row).map(String)

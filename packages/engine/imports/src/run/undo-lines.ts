@@ -1,3 +1,4 @@
+import { changesFileColumns } from '@sluice/batches'
 import { cellsOf, readRows } from '@sluice/csv'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { ImportFile } from '../file/source.ts'
@@ -15,8 +16,8 @@ export async function loadLines(run: Run): Promise<void> {
   await removeUndoLines(context.db, claim)
   let line = 0
   const file = new ImportFile(context, claim.file)
-  for await (const block of readRows(file.from(0), { columns: 5 })) {
-    const columns: (string | null)[][] = [[], [], [], [], []]
+  for await (const block of readRows(file.from(0), { columns: changesFileColumns.length })) {
+    const columns: (string | null)[][] = changesFileColumns.map(() => [])
     for (const row of block.rowEnd.keys())
       for (const [index, cell] of cellsOf(block, row).entries()) {
         // No value is nothing, and an empty string has its quotes.
@@ -46,8 +47,8 @@ export async function areLoaded({ context, claim }: Run): Promise<boolean> {
   return rows[0]?.are_loaded === true
 }
 
-/** Number of lines that one statement removes. */
-const linesAtATime = 20_000
+/** Maximum number of rows of `undo_lines` in one `delete`. */
+const rowsPerDelete = 20_000
 
 /** Removes the lines that an undo has loaded, or those of all undos of an app. Ends early if the process shuts down. */
 export async function removeUndoLines(
@@ -59,9 +60,9 @@ export async function removeUndoLines(
   while (shutdown?.aborted !== true) {
     const { numAffectedRows = 0n } = await sql`
       delete from undo_lines where app_id = ${appId} and ctid = any(array(
-        select ctid from undo_lines where app_id = ${appId} ${ofImport} limit ${linesAtATime}
+        select ctid from undo_lines where app_id = ${appId} ${ofImport} limit ${rowsPerDelete}
       ))
     `.execute(db)
-    if (Number(numAffectedRows) < linesAtATime) return
+    if (Number(numAffectedRows) < rowsPerDelete) return
   }
 }

@@ -1,4 +1,12 @@
-import { columnProblem, ErrorCounts, KeptRows, type ProgressStatements } from '@sluice/batches'
+import {
+  changedRowsOf,
+  changesFileColumns,
+  columnProblem,
+  countsByKey,
+  ErrorCounts,
+  KeptRows,
+  type ProgressStatements,
+} from '@sluice/batches'
 import { fileMessages, valueMessages } from '@sluice/contract'
 import { FileError, RowSplitter } from '@sluice/csv'
 import { type Database, lookUpBySets, prepared, sql, writeTogether } from '@sluice/database'
@@ -8,9 +16,6 @@ import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
 import type { Run } from './run.ts'
 import { areLoaded, loadLines, removeUndoLines } from './undo-lines.ts'
-
-/** The columns of a changes file. */
-const columns = ['user_id', 'key', 'type', 'before', 'after']
 
 /** Number of users in a transaction. */
 const usersAtATime = 2_000
@@ -29,7 +34,7 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   } catch (error) {
     throw error instanceof ObjectGone ? new FileError(fileMessages.changesFileGone) : error
   }
-  run.progress = { ...run.progress, columns }
+  run.progress = { ...run.progress, columns: [...changesFileColumns] }
   const statements = progressStatements(run)
   const slice = new Slice(context, claim, began)
   let precedingUser = await userBefore(run)
@@ -69,17 +74,17 @@ async function undoUsers(run: Run, statements: ProgressStatements, after: string
   const start = progress.position
   const sentAt = performance.now()
   const begin = sql`select ${keepUsers(claim.appId)}, ${lookUpBySets()}`
-  return await writeTogether(context.db, [begin.compile(context.db)], async (tx) => {
+  const undone = await writeTogether(context.db, [begin.compile(context.db)], async (tx) => {
     const found = await undoLines(tx, run, after)
     if (found === undefined) return { writes: [], result: undefined }
     const keys = Object.keys(progress.types)
-    const names = [...columns, ...keys]
-    const keptRows = new KeptRows(columns, names)
+    const names = [...changesFileColumns, ...keys]
+    const keptRows = new KeptRows(changesFileColumns, names)
     const errorCounts = new ErrorCounts(names)
     for (const failed of found.failed ?? []) {
       const problem = failed.is_unregistered
         ? columnProblem(0, valueMessages.unregisteredUser)
-        : columnProblem(columns.length + keys.indexOf(failed.key), valueMessages.changedSince)
+        : columnProblem(changesFileColumns.length + keys.indexOf(failed.key), valueMessages.changedSince)
       errorCounts.add([problem])
       keptRows.add(failed.line, [problem], cellsOfLine(failed))
     }
@@ -94,11 +99,10 @@ async function undoUsers(run: Run, statements: ProgressStatements, after: string
       ${firstRow}::bigint as first_row, ${content}::bytea as content`
     const writes = [statements.recordChanges(written, changes), ...statements.record(written)]
     return { writes, result: { lastUser: found.last_user, written } }
-  }).then((result) => {
-    if (result === undefined) return undefined
-    statements.onCommit(result.written, performance.now() - sentAt)
-    return result.lastUser
   })
+  if (undone === undefined) return undefined
+  statements.onCommit(undone.written, performance.now() - sentAt)
+  return undone.lastUser
 }
 
 /** A value that stays as it is, and why. */
@@ -128,7 +132,10 @@ interface Undone {
 function cellsOfLine({ user_id: userId, key, type, before, after }: FailedLine) {
   const quoted = (value: string | null) => (value === null ? '' : `"${value.replaceAll('"', '""')}"`)
   const bytes = Buffer.from(`${[userId, key, type, before, after].map(quoted).join(',')}\n`)
-  return new RowSplitter().split({ bytes, start: 0, rowEnd: Float64Array.of(bytes.length), columns: columns.length }, 0)
+  return new RowSplitter().split(
+    { bytes, start: 0, rowEnd: Float64Array.of(bytes.length), columns: changesFileColumns.length },
+    0,
+  )
 }
 
 /** Returns the SQL expression of the stored form of a value of a changes file; JSON null for no value. */
@@ -141,21 +148,6 @@ const failedLines = sql`
   select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
     'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
   from judged where is_unregistered or value <> last_value and value <> first_value`
-
-/** Selects the counts of the values in `restored`, by key. */
-const countsByKey = sql`
-  select coalesce(json_object_agg(key, json_build_object('added', added, 'changed', changed, 'removed', removed)), '{}')
-  from (
-    select key, count(*) filter (where is_added) as added, count(*) filter (where is_removed) as removed,
-      count(*) filter (where not is_added and not is_removed) as changed
-    from restored group by key
-  ) by_key`
-
-/** Selects the rows that the undo changes, from `documents`, in the short form of `changed-rows.ts`. */
-const changedRows = sql`
-  select convert_to(string_agg(line || e'\t' || to_json(user_id) || e'\t' || coalesce(before, '{}') || e'\t'
-    || coalesce(after, '{}') || e'\n', '' order by line), 'UTF8')
-  from documents`
 
 /**
  * Undoes the lines of the next users. A value that is what the import left becomes what it was before; one that already
@@ -205,7 +197,8 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
       (select count(*) from documents where is_created) as created,
       (select count(*) from documents where not is_created) as changed,
       (select min(line) from documents) as first_row,
-      (${failedLines}) as failed, (${countsByKey}) as keys, (${changedRows}) as content
+      (${failedLines}) as failed, (${countsByKey(sql`restored`)}) as keys,
+      (select ${changedRowsOf(sql`line`)} from documents) as content
   `.execute(tx)
   const [found] = rows
   return found === undefined || found.lines === 0 ? undefined : found
