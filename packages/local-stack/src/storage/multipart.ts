@@ -192,6 +192,8 @@ class UploadDirectories {
   async parts(name: ObjectName, uploadId: string): Promise<PartInfo[]> {
     const names = await namesIn(this.#pathOf(name.bucket, uploadId))
     if (names === undefined) throw noSuchUpload()
+    // A directory that is emptied while its names are read lacks some of them. It has been moved by then.
+    await this.require(name, uploadId)
     const parts: PartInfo[] = []
     for (const fileName of names.sort()) {
       const partNumber = Number(/^part-(\d{5})$/.exec(fileName)?.[1])
