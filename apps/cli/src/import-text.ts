@@ -1,4 +1,4 @@
-import type { ImportView, ImportWarning } from '@sluice/contract'
+import type { ImportChanges, ImportView, ImportWarning } from '@sluice/contract'
 import { countErrors, errorRowsLimit } from './file-rows.ts'
 import { count, dateOf, fields, sorted, table } from './output.ts'
 
@@ -36,7 +36,7 @@ export function describeImport(view: ImportView): string {
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
 }
 
-function describeValues({ values }: NonNullable<ImportView['changes']>): string {
+function describeValues({ values }: ImportChanges): string {
   return `${count(values.added)} added, ${count(values.changed)} changed, ${count(values.removed)} removed`
 }
 

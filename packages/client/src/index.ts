@@ -1,6 +1,7 @@
 export type {
   ExportState,
   ExportView,
+  ImportChanges,
   ImportSource,
   ImportState,
   ImportView,

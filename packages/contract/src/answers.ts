@@ -56,13 +56,14 @@ const count = z.int().nonnegative()
 const changedValues = z.object({ added: count, changed: count, removed: count })
 
 /** What rows change (changes.md §1, Counts). */
-const changes = z
+export const importChanges = z
   .object({
     rows: z.object({ created: count, changed: count }),
     values: changedValues,
     keys: z.record(z.string(), changedValues),
   })
   .meta({ id: 'Changes' })
+export type ImportChanges = z.output<typeof importChanges>
 
 /** An import as the API and the command line show it (design.md §2, Import view). */
 export const importView = z
@@ -94,7 +95,7 @@ export const importView = z
         'Present only if the error file leaves rows out: invalid rows from this data row on are counted, but not kept. Row 1 follows the header. 1 if there is no error file.',
     }),
     keep_changes: z.boolean(),
-    changes: changes.nullable().meta({
+    changes: importChanges.nullable().meta({
       description:
         'What the committed rows changed. Null without `keep_changes`, except for a dry run, which applies nothing.',
     }),

@@ -48,6 +48,7 @@ test('openapi-typescript accepts the document without a warning', async () => {
 test('generated types of bodies are those of the contract', async () => {
   const names = {
     Import: 'ImportView',
+    Changes: 'ImportChanges',
     ImportList: 'ImportList',
     UploadDescriptor: 'UploadDescriptor',
     Export: 'ExportView',

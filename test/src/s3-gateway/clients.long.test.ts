@@ -195,7 +195,7 @@ test('an unannounced file becomes an import, or is reported by mail if it breaks
     const sent = await stack.mailsTo(owner.email)
     return sent.length >= 2 && sent
   })
-  const refused = mails.find(({ subject }) => subject === 'File not imported')
+  const refused = mails.find(({ subject }) => subject.startsWith('File not imported · '))
   expect(refused?.text).toContain('the file name must contain no white space')
   expect(await importsNamed(stack, owner, 'not straight.csv')).toEqual([])
 })

@@ -15,7 +15,8 @@ export interface Terminal {
 /** Runs an app of the repository on a new terminal with so many columns. It ends with the test at the latest. */
 export function openTerminal(app: string, args: readonly string[], env: NodeJS.ProcessEnv, columns = 80): Terminal {
   const main = fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url))
-  const command = [`stty cols ${columns};`, process.execPath, main, ...args].join(' ')
+  // `exec`, because Ctrl-C also reaches a shell that waits, and dash would end with 130 whatever the program does.
+  const command = [`stty cols ${columns}; exec`, process.execPath, main, ...args].join(' ')
   const child = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, ...env }, stdio: 'pipe' })
   let shown = ''
   child.stdout.on('data', (text) => {

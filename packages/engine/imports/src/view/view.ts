@@ -1,4 +1,4 @@
-import { type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
+import { type ImportChanges, type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
 import type { ChunkFile } from '../result/chunks.ts'
 import { fileUrl } from '../result/file-link.ts'
@@ -166,7 +166,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
 }
 
 /** Returns counts as the API shows them (changes.md §1, Counts). */
-function toChanges({ created = 0, changed = 0, keys: stored = {} }: ViewRow['changes']): ImportView['changes'] {
+function toChanges({ created = 0, changed = 0, keys: stored = {} }: ViewRow['changes']): ImportChanges {
   const keys = Object.entries(stored).map(
     ([key, counts]) => [key, { added: 0, changed: 0, removed: 0, ...counts }] as const,
   )

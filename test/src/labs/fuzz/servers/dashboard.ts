@@ -68,7 +68,7 @@ function pagesOf(appId: number, importId: string, { cookie }: Session): FuzzRequ
     '/audit-log?who=a&what=sign_in&since=2026-03-01&until=2026-03-02',
   ]
   const targets =
-    '/ /queues /imports /audit-log /sign-in /readyz /unsubscribe/1/x /invitations/1/x /help /queues/pause'.split(' ')
+    '/queues / /imports /audit-log /sign-in /readyz /unsubscribe/1/x /invitations/1/x /help /queues/pause'.split(' ')
   return [...targets, ...ofApp.map((path) => `/apps/${appId}${path}`)].map((target) => ({
     method: 'GET',
     target,
