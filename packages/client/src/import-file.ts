@@ -14,6 +14,14 @@ export type ImportProgress =
   | { phase: 'checksum' | 'upload'; bytes: number; totalBytes: number }
   | { phase: 'processing'; view: ImportView }
 
+/** Bounds above which an import is held: percentages of all rows, and a number of keys. At least one is set. */
+export interface HoldBounds {
+  failed_percent?: number
+  changed_percent?: number
+  removed_percent?: number
+  new_keys?: number
+}
+
 /** Options of an import. All are optional. */
 export interface ImportOptions {
   /** Name of the file for lists and mails. Default: the name of a `File`. */
@@ -28,6 +36,8 @@ export interface ImportOptions {
   newKeys?: NewKeys | undefined
   /** Keep what each row changes, for `changes` and the changes file. Default: the setting of the app. */
   keepChanges?: boolean | undefined
+  /** Check the file first, and hold the import for approval above a bound. Default: the setting of the app. */
+  holdIf?: 'always' | 'never' | HoldBounds | undefined
   /** A cell with this text removes the key from the user's profile. */
   clearMarker?: string | undefined
   /** Within 24 hours, all calls with the same key and file begin only one import. Default: a new key. */
@@ -89,6 +99,7 @@ async function declare(file: Blob, options: ImportOptions, onBytes: (bytes: numb
     profile_types: options.profileTypes,
     new_keys: options.newKeys,
     keep_changes: options.keepChanges,
+    hold_if: options.holdIf,
     clear_marker: options.clearMarker,
   }
 }

@@ -44,5 +44,5 @@ export {
   UploadError,
 } from './errors.ts'
 export type { ExportedFile, ExportOptions, ExportProgress } from './export-file.ts'
-export type { ImportOptions, ImportProgress } from './import-file.ts'
+export type { HoldBounds, ImportOptions, ImportProgress } from './import-file.ts'
 export { type CallOptions, type ImportFilters, Sluice } from './sluice.ts'

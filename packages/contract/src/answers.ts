@@ -5,8 +5,8 @@ import { valueTypes } from './value-type.ts'
 // Answers that clients read, and the types that the client package publishes. `scripts/build-client.ts` writes the
 // published types from the schemas, so that they need no library: the type `ImportView` is that of `importView`.
 
-/** States of an import that waits or runs. */
-export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing'] as const
+/** States of an import that waits, runs or is held. */
+export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing', 'held'] as const
 
 /** States of an import. */
 export const importState = z.enum([...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'])
@@ -104,6 +104,13 @@ export const importView = z
       description:
         'Present only if the changes file leaves rows out: the first row with changes that it lacks. 1 if there is no file.',
     }),
+    held: z
+      .object({ reasons: z.array(z.string()), until: time.nullable() })
+      .nullable()
+      .meta({
+        description:
+          'Why the import is held until somebody approves or cancels it, and when it fails otherwise. Of a dry run: why the import would be held, with `until` null.',
+      }),
     types: z.record(z.string(), type),
     warnings: z.array(importWarning).meta({
       description:

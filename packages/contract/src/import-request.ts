@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { newKeysChoices } from './answers.ts'
 import { type Checked, member, refuse } from './check.ts'
+import { holdIfProblem, toHoldIf } from './hold-if.ts'
 import { overLength } from './import-messages.ts'
 import { isJsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
@@ -144,6 +145,8 @@ export function parseProfileTypes(given: unknown): Checked<Readonly<Record<strin
   return problems.length === 0 ? { value: Object.fromEntries(types) } : { messages: refusedTypes(problems) }
 }
 
+const percent = { type: 'number', minimum: 0, maximum: 100 } as const
+
 const members = z.object({
   checksum,
   byte_size: byteSize,
@@ -173,6 +176,31 @@ const members = z.object({
     description:
       'Extension of Sluice: keep what each row changes, for `changes` and the changes file. Default: the setting of the app.',
   }),
+  hold_if: member(
+    (given) => {
+      if (isAbsent(given)) return { value: undefined }
+      const problem = holdIfProblem(given)
+      return problem === undefined ? { value: toHoldIf(given) } : refused(`hold_if ${problem}`)
+    },
+    {
+      description:
+        'Extension of Sluice: check the whole file first, and hold the import for approval if more than this would fail, change, be removed or be registered. Default: the setting of the app.',
+      anyOf: [
+        { type: 'string', enum: ['always', 'never'] },
+        {
+          type: 'object',
+          minProperties: 1,
+          additionalProperties: false,
+          properties: {
+            failed_percent: percent,
+            changed_percent: percent,
+            removed_percent: percent,
+            new_keys: { type: 'integer', minimum: 0 },
+          },
+        },
+      ],
+    },
+  ),
   clear_marker: text('clear_marker', clearMarkerProblem, {
     minLength: 1,
     maxLength: limits.clearMarkerLength,
@@ -199,7 +227,7 @@ export const importRequest = members
   .meta({ id: 'ImportRequest', required: ['checksum', 'byte_size'] })
 
 type Members = z.output<typeof members>
-type Options = 'profile_types' | 'new_keys' | 'keep_changes' | 'clear_marker' | 'file_name'
+type Options = 'profile_types' | 'new_keys' | 'keep_changes' | 'hold_if' | 'clear_marker' | 'file_name'
 
 /** A checked first request. Members that service.md does not have may be absent. */
 export type ImportRequest = Omit<Members, Options> & Partial<Pick<Members, Options>>

@@ -1,5 +1,6 @@
 /** The events that an app's webhook endpoints may choose (second-day.md §5, Endpoints). */
 export const webhookEvents = [
+  'import.held',
   'import.completed',
   'import.failed',
   'import.cancelled',

@@ -23,6 +23,7 @@ export const exampleImport: ImportView = {
     keys: { age: { added: 20, changed: 97, removed: 3 }, name: { added: 60, changed: 0, removed: 0 } },
   },
   changes_file_url: 'https://api.example.com/changes_files/0b9d4d1e.c2VjcmV0',
+  held: null,
   types: { name: 'string', age: 'int', shop: 'int' },
   warnings: [
     {

@@ -1,5 +1,6 @@
 import { listAppSummaries, renameApp, showApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { holdIfText } from '@sluice/contract'
 import { beginAppDeletion, deleteApp } from '@sluice/deletions'
 import type { Command } from 'commander'
 import { pino } from 'pino'
@@ -69,6 +70,7 @@ export async function printApp(command: Command, appId: number): Promise<void> {
         .join(', '),
       'New keys': view.new_keys,
       'Changes are kept': view.keep_changes ? 'yes' : 'no',
+      'Imports are held': holdIfText(view.hold_if),
       'Limit of bulk imports': view.limits.bulk_import ?? 'as the settings say',
       'Limit of profile keys': view.limits.profile_keys ?? 'as the settings say',
     }),

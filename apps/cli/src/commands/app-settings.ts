@@ -1,7 +1,7 @@
 import { type ImportDefaults, setImportDefaults } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
-import { type NewKeys, newKeysChoices } from '@sluice/contract'
-import { type Command, Option } from 'commander'
+import { type HoldIf, holdIfOf, holdIfText, type NewKeys, newKeysChoices } from '@sluice/contract'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { parseAppId } from '../stack.ts'
@@ -15,12 +15,14 @@ export function addAppSetCommand(apps: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .addOption(newKeysOption('what imports do with columns that are neither registered nor declared'))
     .addOption(new Option('--keep-changes <choice>', 'keep what each row changes').choices(['true', 'false']))
-    .action(async (given: { app: number; newKeys?: NewKeys; keepChanges?: 'true' | 'false' }) => {
+    .addOption(holdIfOption('when imports are held for approval'))
+    .action(async (given: { app: number; newKeys?: NewKeys; keepChanges?: 'true' | 'false'; holdIf?: HoldIf }) => {
       const defaults: Partial<ImportDefaults> = {
         ...(given.newKeys !== undefined && { new_keys: given.newKeys }),
         ...(given.keepChanges !== undefined && { keep_changes: given.keepChanges === 'true' }),
+        ...(given.holdIf !== undefined && { hold_if: given.holdIf }),
       }
-      if (Object.keys(defaults).length === 0) throw new Failure('--new-keys or --keep-changes is missing', 2)
+      if (Object.keys(defaults).length === 0) throw new Failure('--new-keys, --keep-changes or --hold-if is missing', 2)
       await withAudit(
         { appId: given.app, what: 'app.set', target: describeDefaults(defaults) },
         (db) => setImportDefaults(db, given.app, defaults),
@@ -32,11 +34,24 @@ export function addAppSetCommand(apps: Command): void {
 
 function describeDefaults(defaults: Partial<ImportDefaults>): string {
   return Object.entries(defaults)
-    .map(([name, value]) => `${name.replace('_', ' ')}: ${value}`)
+    .map(([name, value]) => `${name.replace('_', ' ')}: ${typeof value === 'object' ? holdIfText(value) : value}`)
     .join(', ')
 }
 
 /** Returns the option `--new-keys` of a command. */
 export function newKeysOption(description: string): Option {
   return new Option('--new-keys <choice>', description).choices(newKeysChoices)
+}
+
+/** Returns the option `--hold-if` of a command. */
+export function holdIfOption(description: string): Option {
+  return new Option(
+    '--hold-if <bounds>',
+    `${description}: always, never, or such as changed_percent=20,new_keys=0`,
+  ).argParser((text) => {
+    const holdIf = holdIfOf(text)
+    if (holdIf === undefined)
+      throw new InvalidArgumentError('It is always, never, or bounds such as changed_percent=20,new_keys=0.')
+    return holdIf
+  })
 }

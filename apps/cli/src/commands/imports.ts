@@ -1,6 +1,6 @@
 import { outcomeOf } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
-import type { NewKeys } from '@sluice/contract'
+import type { HoldIf, NewKeys } from '@sluice/contract'
 import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
@@ -11,7 +11,7 @@ import { count, print } from '../output.ts'
 import { linkBase, parseAppId, withDatabase } from '../stack.ts'
 import { uploadFile } from '../upload-file.ts'
 import { watchImport } from '../watch-import.ts'
-import { newKeysOption } from './app-settings.ts'
+import { holdIfOption, newKeysOption } from './app-settings.ts'
 import { addImportListCommand } from './import-list.ts'
 import { addImportRetryCommand } from './import-retry.ts'
 import { addImportUndoCommand } from './import-undo.ts'
@@ -39,6 +39,7 @@ function addCreateCommand(group: Command): void {
       newKeysOption('what to do with columns that are neither registered nor declared; default: as set for the app'),
     )
     .option('--keep-changes', 'keep what each row changes, to see it and to undo the import')
+    .addOption(holdIfOption('check the file first, and hold the import for approval'))
     .option('--clear-marker <text>', "a cell with this text removes the key from the user's profile")
     .option('--app <id>', 'refuse a token of another app', parseAppId)
     .action(async (file: string, options: ImportOptions) => {
@@ -112,6 +113,7 @@ interface ImportOptions extends ClientOptions {
   type?: Readonly<Record<string, string>>
   newKeys?: NewKeys
   keepChanges?: true
+  holdIf?: HoldIf
   clearMarker?: string
   app?: number
 }
@@ -123,13 +125,14 @@ function addType(pair: string, preceding: Readonly<Record<string, string>> = {})
   return Object.fromEntries([...Object.entries(preceding), [key, type]])
 }
 
-function uploadOptions({ dryRun, type, newKeys, keepChanges, clearMarker }: ImportOptions): UploadOptions {
+function uploadOptions({ dryRun, type, newKeys, keepChanges, holdIf, clearMarker }: ImportOptions): UploadOptions {
   return {
     dryRun,
     // The API checks the types. Its error message lists the known types.
     profileTypes: type as Record<string, ValueType> | undefined,
     newKeys,
     keepChanges,
+    holdIf,
     clearMarker,
   }
 }

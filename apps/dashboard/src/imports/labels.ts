@@ -6,6 +6,7 @@ const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | '
   awaiting_upload: { words: 'Waiting for its file', tone: '' },
   queued: { words: 'Queued', tone: '' },
   processing: { words: 'Running', tone: 'busy' },
+  held: { words: 'Held', tone: 'warn' },
   completed: { words: 'Completed', tone: 'good' },
   failed: { words: 'Failed', tone: 'bad' },
   expired: { words: 'No file arrived', tone: 'warn' },

@@ -87,6 +87,7 @@ const precedingWords = {
   awaiting_upload: 'whose file has not arrived yet; the wait for it is limited',
   queued: 'which is queued',
   processing: 'which is running',
+  held: 'which is held until somebody approves it',
 } as const
 
 function facts(appId: number, { view, byteSize, contentType, requestedBy, isOfDryRun }: ImportDetails): Html {

@@ -51,7 +51,7 @@ export async function showApp(db: Database, appId: number): Promise<AppView> {
         profile_key_limit: number | null
       }
   >`
-    select app_id, name, created_at, paused_at, deleting_at, bulk_import_limit, profile_key_limit, new_keys, keep_changes,
+    select app_id, name, created_at, paused_at, deleting_at, bulk_import_limit, profile_key_limit, new_keys, keep_changes, hold_if,
       (select last_four from api_tokens where app_id = ${appId}) as token_last_four,
       coalesce((
         select json_agg(json_build_object('email', email, 'gets_mails', gets_mails) order by email)
@@ -77,6 +77,7 @@ export async function showApp(db: Database, appId: number): Promise<AppView> {
     imports: row.imports,
     new_keys: row.new_keys,
     keep_changes: row.keep_changes,
+    hold_if: row.hold_if,
     limits: { bulk_import: row.bulk_import_limit, profile_keys: row.profile_key_limit },
   }
 }

@@ -48,6 +48,7 @@ export async function changeApp(
     name?: string
     new_keys?: NewKeys
     keep_changes?: boolean
+    hold_if?: string
     bulk_import_limit?: string | null
     profile_key_limit?: number | null
   },

@@ -1,4 +1,4 @@
-import type { NewKeys } from '@sluice/contract'
+import type { HoldIf, NewKeys } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { changeApp, UnknownApp } from './app.ts'
 
@@ -8,13 +8,15 @@ export interface ImportDefaults {
   new_keys: NewKeys
   /** What the rows change is kept (changes.md §1, Asking for it). */
   keep_changes: boolean
+  /** When an import is held for approval (changes.md §2, Asking for it). */
+  hold_if: HoldIf
 }
 
 /** Returns the defaults of an app's imports. Throws `UnknownApp`. */
 export async function importDefaults(db: Database, appId: number): Promise<ImportDefaults> {
   const app = await db
     .selectFrom('apps')
-    .select(['new_keys', 'keep_changes'])
+    .select(['new_keys', 'keep_changes', 'hold_if'])
     .where('app_id', '=', appId)
     .executeTakeFirst()
   if (app === undefined) throw new UnknownApp(appId)
@@ -30,5 +32,9 @@ export async function setImportDefaults(
   appId: number,
   defaults: Partial<ImportDefaults>,
 ): Promise<boolean> {
-  return await changeApp(db, appId, defaults)
+  const { hold_if: holdIf, ...others } = defaults
+  return await changeApp(db, appId, {
+    ...others,
+    ...(holdIf !== undefined && { hold_if: JSON.stringify(holdIf) }),
+  })
 }

@@ -21,6 +21,12 @@ export const stateChanges = {
     queued: 'release: retry, shutdown, or end of the slice',
     completed: 'finish: end of the file',
     failed: 'finish: a file that is refused, or no try left',
+    held: 'finish: the check found more than the bounds allow',
+    cancelled: 'cancelling',
+  },
+  held: {
+    queued: 'approval',
+    failed: 'nobody approved the import in time',
     cancelled: 'cancelling',
   },
   expired: {
@@ -50,7 +56,7 @@ export type FirstState = 'awaiting_upload' | 'queued'
 /** States to which an import may change from every one of the states `From`. */
 export type NextState<From extends ImportState> = keyof (typeof stateChanges)[From]
 
-/** States of an import that waits or runs. An expired import has ended, although a late file still queues it. */
+/** States of an import that waits, runs or is held. An expired import has ended, although a late file still queues it. */
 export type UnfinishedState = (typeof unfinishedImportStates)[number]
 
 /** Returns whether an import in the state `before` may change to the state `after` (design.md §5, States). */

@@ -1,5 +1,5 @@
-import type { NewKeys } from '@sluice/contract'
-import type { Generated } from 'kysely'
+import type { HoldIf, NewKeys } from '@sluice/contract'
+import type { ColumnType, Generated } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 export interface AppsTable {
@@ -14,6 +14,8 @@ export interface AppsTable {
   new_keys: Generated<NewKeys>
   /** Imports keep what they change, unless their requests say otherwise. */
   keep_changes: Generated<boolean>
+  /** When an import is held for approval, unless its request says otherwise. */
+  hold_if: ColumnType<HoldIf, string | undefined, string>
   /** Since when no import of the app is claimed; null if the app is not paused. */
   paused_at: NullableTimestamp
   /** When the deletion of the app began; null if nobody deletes it. */

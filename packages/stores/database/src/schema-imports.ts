@@ -1,5 +1,13 @@
-import type { ImportSource, ImportState, ImportWarning, MappedColumn, NewKeys, ValueType } from '@sluice/contract'
-import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type {
+  HoldIf,
+  ImportSource,
+  ImportState,
+  ImportWarning,
+  MappedColumn,
+  NewKeys,
+  ValueType,
+} from '@sluice/contract'
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 export type ImportContentType = 'text/csv' | 'application/gzip'
@@ -54,6 +62,17 @@ export interface ImportsTable {
   clear_marker: string | null
   /** What the rows change is kept, for the changes file. */
   keep_changes: Generated<boolean>
+  /** When the import is held for approval after its check. */
+  hold_if: ColumnType<HoldIf, string | undefined, string>
+  /** The check let the import pass, or somebody approved it. */
+  check_passed: Generated<boolean>
+  /** The file is only checked for now, as in a dry run: nothing is applied before the check has passed. */
+  is_check: GeneratedAlways<boolean>
+  /** Why the import is held; of a dry run, why the import would be. */
+  held_reasons: string[] | null
+  held_at: NullableTimestamp
+  /** When the import fails unless somebody approves it. */
+  held_until: NullableTimestamp
 
   attempt: Generated<number>
   /** Claims since the last committed batch. Above the limit, the import fails (design.md §4). */

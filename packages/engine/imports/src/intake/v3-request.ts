@@ -38,6 +38,7 @@ export async function requestImport(
     newKeys: request.new_keys,
     clearMarker: request.clear_marker,
     keepChanges: request.keep_changes,
+    holdIf: request.hold_if,
   }
   const terms = { contentType, byteSize, checksum }
   const url = await storage.presignUpload(objectKey, terms, limits.uploadWindowMs)

@@ -39,7 +39,7 @@ export async function withinWaitingLimit<Result>(
       // Separate from the statement that locks, so that it sees what the preceding holder of the lock has committed.
       const { rows } = await sql<{ waiting: number }>`
       select count(*) as waiting from (
-        (select from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued') limit ${limit})
+        (select from imports where app_id = ${appId} and state in ('awaiting_upload', 'queued', 'held') limit ${limit})
         union all
         (select from bucket_uploads where app_id = ${appId} limit ${limit})
       ) waiting

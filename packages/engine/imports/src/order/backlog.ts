@@ -31,6 +31,7 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     awaiting_upload: number
     queued: number
     processing: number
+    held: number
     oldest: number
     runnable: number
   }>`
@@ -39,17 +40,18 @@ export async function importBacklog(db: Database): Promise<Backlog> {
         count(*) filter (where state = 'awaiting_upload') as awaiting_upload,
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
+        count(*) filter (where state = 'held') as held,
         extract(epoch from now() - min(queued_at) filter (where state = 'queued'))::float8 as oldest,
         ${isPaused(sql`imports.app_id`)} as is_paused
       from imports where state in ${unfinishedStates} group by app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
-      sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing,
+      sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing, sum(held)::bigint as held,
       coalesce(max(oldest) filter (where not is_paused), 0) as oldest, (select runnable_imports()) as runnable
     from apps_imports group by 1
   `.execute(db)
   const backlog: Backlog = {
-    states: { awaiting_upload: 0, queued: 0, processing: 0 },
+    states: { awaiting_upload: 0, queued: 0, processing: 0, held: 0 },
     oldestWaiting: { one: 0, few: 0, many: 0 },
     runnable: 0,
     ...(await countPauses(db)),

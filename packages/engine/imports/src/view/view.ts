@@ -109,7 +109,9 @@ async function findPage(db: Database, appId: number, request: ImportListRequest)
 
 /** Selects the columns of a {@link ViewRow} from all imports. */
 export function selectImports(db: Database) {
-  return selectSummaries(db).select(['types', 'warnings', 'keep_changes', 'changes', 'changes_file_ends_before_row'])
+  return selectSummaries(db)
+    .select(['types', 'warnings', 'keep_changes', 'changes', 'changes_file_ends_before_row'])
+    .select(['held_reasons', 'held_until'])
 }
 
 /** Selects the columns of a {@link SummaryRow} from all imports. Their size does not depend on the file. */
@@ -149,7 +151,7 @@ type SummaryRow = Awaited<ReturnType<ReturnType<typeof selectSummaries>['execute
 /** An import as lists for people show it. */
 export type ImportSummary = Omit<
   ImportView,
-  'types' | 'warnings' | 'keep_changes' | 'changes' | 'changes_file_ends_before_row'
+  'held' | 'types' | 'warnings' | 'keep_changes' | 'changes' | 'changes_file_ends_before_row'
 >
 
 /** Returns an import's row as the API shows it. Links to error files begin with `apiUrl`. */
@@ -157,12 +159,20 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
   const { changes_file_ends_before_row: endsBeforeRow } = row
   return {
     ...toSummary(row, apiUrl),
+    held: toHeld(row),
     types: row.types,
     warnings: row.warnings,
     keep_changes: row.keep_changes,
     changes: row.keep_changes || row.dry_run ? toChanges(row.changes) : null,
     ...(endsBeforeRow !== null && { changes_file_ends_before_row: endsBeforeRow }),
   }
+}
+
+/** Returns why an import is held, and of a dry run why it would be (changes.md §2, Held). */
+function toHeld({ state, dry_run: isDryRun, held_reasons: reasons, held_until: until }: ViewRow): ImportView['held'] {
+  if (reasons === null || reasons.length === 0) return null
+  if (isDryRun) return { reasons, until: null }
+  return state === 'held' ? { reasons, until: until?.toISOString() ?? null } : null
 }
 
 /** Returns counts as the API shows them (changes.md §1, Counts). */

@@ -7,6 +7,7 @@ create table apps (
   row_hash_secret bytea not null default uuid_send(gen_random_uuid()),
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
   keep_changes boolean not null default false,
+  hold_if jsonb not null default '"never"',
   paused_at timestamptz,
   deleting_at timestamptz,
   bulk_import_limit text,

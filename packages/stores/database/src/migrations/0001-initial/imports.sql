@@ -10,7 +10,7 @@ create table imports (
   sequence_number bigint generated always as identity,
   source text not null check (source in ('v3', 'v2', 'dashboard', 'bucket', 'undo')),
   state text not null
-    check (state in ('awaiting_upload', 'queued', 'processing', 'completed', 'failed', 'expired', 'cancelled')),
+    check (state in ('awaiting_upload', 'queued', 'processing', 'held', 'completed', 'failed', 'expired', 'cancelled')),
   dry_run boolean not null default false,
   retry_of uuid,
   undo_of uuid,
@@ -36,6 +36,14 @@ create table imports (
   new_keys text not null default 'register' check (new_keys in ('register', 'refuse')),
   clear_marker text,
   keep_changes boolean not null default false,
+  hold_if jsonb not null default '"never"',
+
+  -- The check that precedes the first row of an import with bounds (changes.md §2).
+  check_passed boolean not null default false,
+  is_check boolean generated always as (hold_if <> '"never"' and not dry_run and not check_passed) stored,
+  held_reasons text[],
+  held_at timestamptz,
+  held_until timestamptz,
 
   -- The claim.
   attempt integer not null default 0,
@@ -86,7 +94,7 @@ create table imports (
   constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0),
   -- An import ends only after the rows that were kept for its files are in storage.
   constraint imports_chunks_settled
-    check (error_bytes = 0 and changes_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing'))
+    check (error_bytes = 0 and changes_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing', 'held'))
 );
 
 -- What becomes of the columns of files that people upload in the dashboard, by the set of column names. No values.
@@ -100,11 +108,11 @@ create table column_mappings (
 
 create unique index imports_by_id on imports (import_id);
 
--- An import is active if it runs, or was released after it committed a batch. The latter keeps its app (`holds_order`) until
--- it ends. Otherwise an earlier import could run between two of its batches, and no order of the two files would explain the
--- result.
+-- An import is active if it runs, is held, or was released after it committed a batch. The latter keeps its app
+-- (`holds_order`) until it ends. Otherwise an earlier import could run between two of its batches, and no order of the two
+-- files would explain the result.
 create function is_active_import(state text, holds_order boolean) returns boolean language sql immutable
-  return state = 'processing' or state = 'queued' and holds_order;
+  return state in ('processing', 'held') or state = 'queued' and holds_order;
 
 -- The guarantee of order (design.md §4, Order): at most one import of an app is active at any moment, and one dry run
 -- next to it.
@@ -112,7 +120,7 @@ create unique index imports_one_active_per_app on imports (app_id, dry_run) wher
 
 -- Finds the first import of each state, in each app's order of imports and in its order of dry runs.
 create index imports_in_order on imports (app_id, dry_run, state, sequence_number)
-  where state in ('awaiting_upload', 'queued', 'processing');
+  where state in ('awaiting_upload', 'queued', 'processing', 'held');
 
 -- Finds the imports that wait for a worker. A claim clears `dispatched_at`.
 create index imports_dispatched on imports (dispatched_at)
@@ -229,13 +237,13 @@ create view paused_apps as
 create view import_orders as
   with recursive orders as (
     (
-      select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing')
+      select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing', 'held')
       order by app_id, dry_run limit 1
     )
     union all
     select following.app_id, following.dry_run from orders cross join lateral (
       select app_id, dry_run from imports
-      where state in ('awaiting_upload', 'queued', 'processing') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
+      where state in ('awaiting_upload', 'queued', 'processing', 'held') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
       order by app_id, dry_run limit 1
     ) following
   )
@@ -246,7 +254,7 @@ create view import_places as
   select app_id, dry_run, import_id, state, row_number() over (
     partition by app_id, dry_run order by is_active_import(state, holds_order) desc, sequence_number
   )::integer as place
-  from imports where state in ('awaiting_upload', 'queued', 'processing');
+  from imports where state in ('awaiting_upload', 'queued', 'processing', 'held');
 
 -- The import of an order that runs, or could run if a worker were free; no row if there is none, or if the app is paused.
 -- This is the active import of the order, otherwise its first queued import. An import that waits for a retry keeps its
@@ -266,6 +274,7 @@ language sql stable rows 1 as $$
         where e.app_id = of_app and e.dry_run = of_dry_run and e.state = 'queued' order by sequence_number limit 1
       )
     )
+    and i.state <> 'held'
     -- 1 minute: the longest pause before a retry.
     and (i.state = 'processing' or i.retry_at is null or is_due(i.retry_at, interval '1 minute'))
     and (
