@@ -48,4 +48,5 @@ export {
   shortestText,
 } from './view/all-imports.ts'
 export { type ImportDetails, showDetails, type Wait } from './view/details.ts'
+export { openStateWatch, type StateWatch } from './view/state-watch.ts'
 export { findAppOfImport, type ImportSummary, pageOfImports, showImport, showImports } from './view/view.ts'

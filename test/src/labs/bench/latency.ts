@@ -23,8 +23,8 @@ type Prepare = (file: Buffer) => Promise<() => Promise<void>>
 
 /**
  * Measures the time from the sending of a small file to the end of its import: files of 100 rows, one after the other,
- * by each route. The time of the upload itself is included. `[--files N] [--redis URL]`. Returns whether the targets are
- * met.
+ * by each route. The time of the upload itself is included. `[--files N] [--redis URL]`. Returns whether the targets
+ * are met.
  */
 export async function benchLatency(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({

@@ -25,7 +25,7 @@ type WatchContext = Pick<ImportContext, 'db' | 'storage' | 'log'> & {
 }
 
 /** An import whose upload address was handed out, and the size of the file that its client declared, bytes. */
-export interface AwaitedFile extends ImportId {
+interface AwaitedFile extends ImportId {
   objectKey: string
   byteSize: number
 }
