@@ -8,14 +8,14 @@ import { type BucketOwner, openBucketOwner, s3ClientOf, stackBucket } from '../.
 import { declare, put, requestImport } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { median, printTargets, quantile } from './measuring.ts'
+import { measureWaiting } from './waiting.ts'
 
 const rows = 100
 
 const limits = Object.fromEntries(
-  ['BULK_IMPORT', 'BULK_IMPORT_V2', 'BUCKET_IMPORT', 'DASHBOARD_IMPORT', 'SIGN_IN_CLIENT'].map((name) => [
-    `RATE_LIMIT_${name}`,
-    '1000000/60s',
-  ]),
+  ['BULK_IMPORT', 'BULK_IMPORT_V2', 'IMPORT_STATUS', 'BUCKET_IMPORT', 'DASHBOARD_IMPORT', 'SIGN_IN_CLIENT'].map(
+    (name) => [`RATE_LIMIT_${name}`, '1000000/60s'],
+  ),
 )
 
 /** Makes everything ready for a file. The returned function sends its bytes, and resolves when they are taken. */
@@ -23,13 +23,17 @@ type Prepare = (file: Buffer) => Promise<() => Promise<void>>
 
 /**
  * Measures the time from the sending of a small file to the end of its import: files of 100 rows, one after the other,
- * by each route. The time of the upload itself is included. `[--files N] [--redis URL]`. Returns whether the targets
- * are met.
+ * by each route. The time of the upload itself is included. Then measures requests that wait for a state.
+ * `[--files N] [--waiting N] [--redis URL]`. Returns whether the targets are met.
  */
 export async function benchLatency(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
-    options: { files: { type: 'string', default: '100' }, redis: { type: 'string' } },
+    options: {
+      files: { type: 'string', default: '100' },
+      waiting: { type: 'string', default: '10000' },
+      redis: { type: 'string' },
+    },
   })
   const env = { ...limits, LOG_LEVEL: 'warn' }
   const stack = await startStack({ env, ...(values.redis !== undefined && { redisUrl: values.redis }) })
@@ -41,6 +45,7 @@ export async function benchLatency(args: readonly string[]): Promise<boolean> {
     for (const [route, open] of Object.entries(routes)) {
       times[route] = await measure(stack, owner, await open(stack, owner), Number(values.files))
     }
+    const waiting = await measureWaiting(stack, Number(values.waiting))
     const [v3 = [], ...others] = Object.values(times)
     return printTargets([
       { name: 'v3, median, ms', measured: median(v3), must: 150, stretch: 80, digits: 0 },
@@ -54,6 +59,7 @@ export async function benchLatency(args: readonly string[]): Promise<boolean> {
             { name: `${route}, p99, ms`, measured: quantile(taken, 0.99), digits: 0 as const },
           ]
         }),
+      ...waiting,
     ])
   } finally {
     await stack.stop()
