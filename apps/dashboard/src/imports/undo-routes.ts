@@ -32,6 +32,7 @@ async function undo(
   try {
     const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
     request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
+    context.wakeWorker?.(appId)
     return reply.redirect(`/apps/${appId}/imports/${undoId}`, 303)
   } catch (error) {
     if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
