@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>> = {
   access_keys: ['access_key_id', 'encrypted_secret'],
   api_tokens: ['last_four', 'token_hash'],
-  apps: ['bulk_import_limit', 'name', 'new_keys', 'row_hash_secret', 'user_hash_salt'],
+  apps: ['bulk_import_limit', 'hold_if', 'name', 'new_keys', 'row_hash_secret', 'user_hash_salt'],
   audit_log: ['address', 'outcome', 'request_id', 'target', 'what', 'who', 'who_type'],
   bucket_upload_parts: ['etag', 'md5'],
   bucket_uploads: ['checksum', 'storage_upload_id'],
@@ -34,7 +34,7 @@ export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>>
       'error_counts',
       'error_file_key',
     ],
-    ...['error_file_secret', 'etag', 'new_keys', 'object_key', 'previewed_keys', 'profile_types', 'signature_hash'],
+    ...['error_file_secret', 'etag', 'held_reasons', 'hold_if', 'new_keys', 'object_key', 'previewed_keys', 'profile_types', 'signature_hash'],
     ...['requested_by', 'source', 'spelling_counts', 'state', 'types', 'upload_hash'],
   ],
   invitation_mails: ['email'],
