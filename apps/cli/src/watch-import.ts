@@ -5,9 +5,9 @@ import { count } from './output.ts'
 import { openLine, type Progress } from './progress.ts'
 
 /**
- * Waits until an import of `file` has ended or is held, and returns it. Prints its ID at once on stderr, and on a terminal how far
- * it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the process with exit
- * code 130.
+ * Waits until an import of `file` has ended or is held, and returns it. Prints its ID at once on stderr, and on a
+ * terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the
+ * process with exit code 130.
  */
 export async function watchImport(client: Sluice, importId: string, file: string): Promise<ImportView> {
   process.stderr.write(`Import ${importId}\n`)

@@ -6,8 +6,8 @@ const firstPollMs = 200
 const longestPollMs = 2_000
 
 /**
- * Polls an import or an export until it has ended or is held, and returns its last view. Calls `onView` with each view. An outage
- * of the API, such as a restart, may last as long as the connection's patience for outages.
+ * Polls an import or an export until it has ended or is held, and returns its last view. Calls `onView` with each view.
+ * An outage of the API, such as a restart, may last as long as the connection's patience for outages.
  */
 export async function pollUntilEnd<View extends { finished_at: string | null; state: string }>(
   connection: Connection,

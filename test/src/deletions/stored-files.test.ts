@@ -1,4 +1,12 @@
-import { approveImport, cancelImport, followFileLink, removeOldFiles, reportCancelled, runImport, showImport } from '@sluice/imports'
+import {
+  approveImport,
+  cancelImport,
+  followFileLink,
+  removeOldFiles,
+  reportCancelled,
+  runImport,
+  showImport,
+} from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, mailEvents, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'

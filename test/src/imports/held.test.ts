@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { setImportDefaults } from '@sluice/accounts'
 import type { HoldIf } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import {
@@ -5,10 +7,14 @@ import {
   cancelImport,
   dispatchNextInOrder,
   importCheckedFile,
+  queueStoredFile,
+  receiveDashboardFile,
+  receiveV2File,
   reportCancelled,
   retryImport,
   runImport,
   undoImport,
+  uploadKey,
 } from '@sluice/imports'
 import { describe, expect, test } from 'vitest'
 import { eachWithApp } from './import-fixture.ts'
@@ -41,6 +47,7 @@ const rowOf = (importId: string) =>
 const refusalOfUndo = (importId: string) =>
   undoImport(app.context, { appId: app.appId, importId }).catch((error: Error) => error.message)
 
+// changes.md §2, The check.
 describe('the check', () => {
   test('swapped columns change nothing, and an approval applies them', async () => {
     await app.importFile(stored)
@@ -112,6 +119,31 @@ describe('the check', () => {
   const dispatchable = async (state: 'held') =>
     (await app.db.selectFrom('imports').select('import_id').where('state', '=', state).executeTakeFirst())?.import_id
 
+  test('the default of the app holds imports of every route, as it was at the time of the request', async () => {
+    await setImportDefaults(app.db, app.appId, { hold_if: 'always' })
+    const bytes = Buffer.from('user_id,a\nu1,1\n')
+    const byteSize = bytes.length
+    const context = { ...app.context, settings: { ...app.context.settings, API_UPLOAD_TIMEOUT: 60_000 } }
+    const body = { contentType: 'text/csv', byteSize, content: Readable.from([bytes]) } as const
+    const v2 = await receiveV2File(context, app.appId, body)
+    const form = { byteSize, bytes: Readable.from([bytes]), longestMs: 60_000 }
+    const dashboard = await receiveDashboardFile(context, app.appId, form)
+    const bucket = crypto.randomUUID()
+    const objectKey = uploadKey(app.appId, bucket)
+    await app.storage.write(objectKey, bytes, 'text/csv')
+    await queueStoredFile(app.db, {
+      ...{ appId: app.appId, importId: bucket, objectKey, source: 'bucket', contentType: 'text/csv', checksum: null },
+      ...{ etag: (await app.storage.stat(objectKey))?.etag ?? '', byteSize, fileName: 'a.csv', dataOrder: 1 },
+      ...{ sentAt: new Date().toISOString(), uploadHash: null, signatureHash: null },
+    })
+    await setImportDefaults(app.db, app.appId, { hold_if: 'never' })
+    for (const importId of ['importId' in v2 ? v2.importId : '', dashboard ?? '', bucket]) {
+      expect(await app.run(importId)).toMatchObject({ outcome: 'held' })
+      await cancelImport(app.db, importId)
+    }
+    expect(await app.run(await app.queue(bytes))).toMatchObject({ outcome: 'completed' })
+  })
+
   test('a dry run shows why an import would be held, and completes', async () => {
     const dryRun = await check(stored, { new_keys: 1, failed_percent: 0 }, { dryRun: true })
     expect(dryRun.view).toMatchObject({ state: 'completed', held: { reasons: ['new_keys is 2, over 1'], until: null } })
@@ -173,6 +205,7 @@ describe('the check', () => {
   })
 })
 
+// changes.md §2, Held; changes.md §2, The decision.
 describe('a held import', () => {
   test('later imports of the app wait, dry runs do not, and it is not runnable', async () => {
     const { importId } = await check(stored, 'always')

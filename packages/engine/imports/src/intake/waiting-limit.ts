@@ -25,9 +25,10 @@ const beginInOrder = oneAfterAnother()
 
 /**
  * Runs the transaction that begins an import, if fewer than `limit` imports of the app wait for their upload or for a
- * worker (design.md §3, Waiting imports), or are held (changes.md §2, Held). An upload to the bucket that is in flight counts as well. A lock makes
- * transactions of one app run one after another, so that no two of them take the last place. The transactions wait for
- * each other in this process first: if they all waited in Postgres, one app could hold all connections of the pool.
+ * worker (design.md §3, Waiting imports), or are held (changes.md §2, Held). An upload to the bucket that is in flight
+ * counts as well. A lock makes transactions of one app run one after another, so that no two of them take the last
+ * place. The transactions wait for each other in this process first: if they all waited in Postgres, one app could hold
+ * all connections of the pool.
  *
  * Throws {@link TooManyWaiting} if the limit is reached.
  */

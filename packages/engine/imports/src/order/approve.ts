@@ -18,11 +18,10 @@ export const afterCheck = {
 }
 
 /**
- * Approves a held import (changes.md §2, The decision): it is queued, and applied next in its app's order. If a deletion
- * has completed since, which removed the stored check, the import is checked again.
+ * Approves a held import (changes.md §2, The decision): it is queued, and applied next in its app's order. If a
+ * deletion has completed since, which removed the stored check, the import is checked again.
  *
- * Of an approval and a cancellation at the same moment, only one changes the import. Accepts the app that the import
- * must belong to, if any.
+ * A cancelled import cannot be approved. Accepts the app that the import must belong to, if any.
  */
 export async function approveImport(db: Database, importId: string, appId?: number): Promise<Approval> {
   if (!isUuid(importId)) return { outcome: 'unknown' }

@@ -9,8 +9,8 @@ export type Cancellation =
   | { outcome: 'ended'; state: Exclude<ImportState, 'cancelled'> }
 
 /**
- * Cancels an import that waits, runs or is held (design.md §3, Dry run, cancel). Committed batches stay applied. Cancelling
- * twice changes nothing.
+ * Cancels an import that waits, runs or is held (design.md §3, Dry run, cancel). Committed batches stay applied.
+ * Cancelling twice changes nothing.
  *
  * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at
  * its commit, and the worker stops. Maintenance makes the error file and the mails (`report.ts`).

@@ -13,9 +13,9 @@ const retrySeconds = 10
 
 /**
  * Makes the reports of cancelled imports: the error file of the rows that were read, and the mails. Ends held imports
- * that nobody approved within `HOLD_LIMIT` in the same way, also while they are paused (changes.md §2, The decision). If
- * a process dies, another one makes the report after the lease has run out, as with an import. Any number of processes
- * may run this at once.
+ * that nobody approved within `HOLD_LIMIT` in the same way, also while they are paused (changes.md §2, The decision).
+ * If a process dies, another one makes the report after the lease has run out, as with an import. Any number of
+ * processes may run this at once.
  *
  * Returns the mails.
  */

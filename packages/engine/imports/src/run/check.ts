@@ -25,8 +25,8 @@ export async function reasonsToHold({ context, claim }: Run): Promise<string[]> 
 }
 
 /**
- * Records that the check has passed, and removes everything that it kept. Returns the run that applies the file from its
- * first row on, under the same claim. Throws {@link ClaimLost}, also if more rows are committed than the run has.
+ * Records that the check has passed, and removes everything that it kept. Returns the run that applies the file from
+ * its first row on, under the same claim. Throws {@link ClaimLost}, also if more rows are committed than the run has.
  */
 export async function passCheck(run: Run): Promise<Run> {
   const { context, claim, progress } = run

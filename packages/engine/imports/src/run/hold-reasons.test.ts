@@ -4,7 +4,7 @@ import { type CheckCounts, holdReasons } from './hold-reasons.ts'
 
 const none: CheckCounts = { rows: 0, failed: 0, changing: 0, removing: 0, newKeys: 0 }
 
-// changes.md §2, The check and Held.
+// changes.md §2, The check; changes.md §2, Held.
 test.each([
   { bounds: { changed_percent: 20 }, counts: { rows: 5, changing: 1 }, reasons: [] },
   { bounds: { changed_percent: 20 }, counts: { rows: 1_000_000, changing: 200_000 }, reasons: [] },

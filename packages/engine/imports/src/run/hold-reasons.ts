@@ -19,8 +19,8 @@ const rowsOf = { failed_percent: 'failed', changed_percent: 'changing', removed_
  *
  * @example
  * ```ts
- * holdReasons({ changed_percent: 20 }, { rows: 7, failed: 0, changing: 3, removing: 0, newKeys: 0 })
- * // → ["changed_percent is 42.9, over 20"]
+ * const counts = { rows: 7, failed: 0, changing: 3, removing: 0, newKeys: 0 }
+ * holdReasons({ changed_percent: 20 }, counts) // → ["changed_percent is 42.9, over 20"]
  * ```
  */
 export function holdReasons(holdIf: HoldIf, counts: CheckCounts): string[] {
