@@ -6,8 +6,8 @@ const firstPollMs = 200
 const longestPollMs = 2_000
 
 /**
- * Polls an import or an export until it has ended, and returns its last view. Calls `onView` with each view. An outage
- * of the API, such as a restart, may last as long as the connection's patience for outages.
+ * Polls an import or an export until it has ended or is held, and returns its last view. Calls `onView` with each view.
+ * An outage of the API, such as a restart, may last as long as the connection's patience for outages.
  *
  * With `waits`, the API answers at the next change of state, so an end is seen at once.
  */
@@ -23,7 +23,7 @@ export async function pollUntilEnd<View extends { state: string; finished_at: st
     const call = { path: `${path}${query}`, signal }
     const { body: view } = await connection.send<View>(call, connection.outagePatienceMs)
     onView?.(view)
-    if (view.finished_at !== null) return view
+    if (view.finished_at !== null || view.state === 'held') return view
     // The API may answer early. An API of an earlier version does not wait.
     const isNew = view.state !== known
     known = view.state
