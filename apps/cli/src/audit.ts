@@ -4,7 +4,7 @@ import type { Database } from '@sluice/database'
 import { withDatabase } from './stack.ts'
 
 /** Returns the actor of this command for the audit log: the user of the operating system. */
-function cliUser(): AuditEvent['who'] {
+export function cliUser(): AuditEvent['who'] {
   try {
     return { type: 'cli', name: userInfo().username }
   } catch {

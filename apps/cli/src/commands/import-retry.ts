@@ -1,32 +1,67 @@
+import type { ImportView } from '@sluice/client'
 import { readSettings } from '@sluice/config'
-import { findAppOfImport, RetryRefused, retryImport, showImport } from '@sluice/imports'
+import {
+  findAppOfImport,
+  findImportsToRetry,
+  RetryRefused,
+  retryImport,
+  retryImports,
+  showImport,
+} from '@sluice/imports'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeImport } from '../import-text.ts'
 import { print } from '../output.ts'
 import { linkBase, withDatabase, withStorage } from '../stack.ts'
+import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 
 /** Adds `sluice imports retry`. */
 export function addImportRetryCommand(group: Command): void {
-  const retry = group
+  const command = group
     .command('retry')
-    .description('import the file of a failed or cancelled import again, as a new import after all that wait')
-    .argument('<import-id>')
-    .action(async (importId: string) => {
-      const links = await linkBase()
-      const appId = await withDatabase((db) => findAppOfImport(db, importId))
-      if (appId === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-      const settings = readSettings(process.env, ['WAITING_IMPORTS_LIMIT'])
-      const view = await withStorage((storage) =>
-        withAudit({ appId, what: 'import.retry', target: importId }, async (db) => {
-          const retryId = await retryImport({ db, storage, settings }, { appId, importId })
-          return await showImport(db, links, retryId)
-        }),
-      ).catch((error: unknown) => {
-        throw error instanceof RetryRefused ? new Failure(`the import cannot be retried: ${error.message}`) : error
-      })
-      if (view === undefined) throw new Failure('the new import is gone')
+    .description('import the files of failed or cancelled imports again, as new imports after all that wait')
+    .argument('[import-id]')
+  const retry = withManyOptions(command, retriedStates, 'that ended').action(
+    async (given: string | undefined, options: ManyOptions) => {
+      const importId = oneOrAll(given, options)
+      if (importId === undefined) return await retryAll(retry, options)
+      const view = await retryOne(importId)
       print(retry, view, () => describeImport(view))
-    })
+    },
+  )
+}
+
+const retriedStates = ['failed', 'cancelled'] as const
+
+async function retryAll(command: Command, options: ManyOptions): Promise<void> {
+  const states = retriedStates.filter((state) => state === options.state)
+  if (states.length === 0) throw new Failure(`--all needs --state ${retriedStates.join(' or --state ')}`, 2)
+  const { app: appId, since, until } = options
+  const settings = readSettings(process.env, ['WAITING_IMPORTS_LIMIT'])
+  await withStorage((storage) =>
+    runMany(command, options, {
+      verb: 'retry',
+      what: 'import.retry',
+      find: (db) => findImportsToRetry(db, { states, appId, since, until }),
+      run: (db, imports, dryRun) => retryImports({ db, storage, settings }, imports, { dryRun }),
+    }),
+  )
+}
+
+async function retryOne(importId: string): Promise<ImportView> {
+  const links = await linkBase()
+  const appId = await withDatabase((db) => findAppOfImport(db, importId))
+  if (appId === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
+  const settings = readSettings(process.env, ['WAITING_IMPORTS_LIMIT'])
+  const view = await withStorage((storage) =>
+    withAudit({ appId, what: 'import.retry', target: importId }, async (db) => {
+      const retryId = await retryImport({ db, storage, settings }, { appId, importId })
+      return await showImport(db, links, retryId)
+    }),
+  ).catch((error: unknown) => {
+    throw error instanceof RetryRefused ? new Failure(`the import cannot be retried: ${error.message}`) : error
+  })
+  if (view === undefined) throw new Failure('the new import is gone')
+  return view
 }

@@ -1,7 +1,7 @@
 import { outcomeOf } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
-import type { HoldIf, NewKeys } from '@sluice/contract'
-import { cancelImport, findAppOfImport, showImport } from '@sluice/imports'
+import { type HoldIf, type NewKeys, unfinishedImportStates } from '@sluice/contract'
+import { cancelImport, cancelMany, findAppOfImport, findImportsToCancel, showImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
 import { withAudit } from '../audit.ts'
@@ -14,6 +14,7 @@ import { watchImport } from '../watch-import.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
 import { addImportApproveCommand } from './import-approve.ts'
 import { addImportListCommand } from './import-list.ts'
+import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 import { addImportRetryCommand } from './import-retry.ts'
 import { addImportUndoCommand } from './import-undo.ts'
 import { keyAndType } from './keys.ts'
@@ -78,15 +79,34 @@ async function showAsOperator(importId: string): Promise<ImportView> {
 }
 
 function addCancelCommand(group: Command): void {
-  const cancel = withTypedToken(group.command('cancel'))
-    .description('cancel an import that waits, runs or is held; rows applied so far stay applied')
-    .argument('<import-id>')
-    .action(async (importId: string, options: ClientOptions) => {
+  const command = withTypedToken(group.command('cancel'))
+    .description('cancel imports that wait, run or are held; rows applied so far stay applied')
+    .argument('[import-id]')
+  const cancel = withManyOptions(command, unfinishedImportStates, 'requested').action(
+    async (given: string | undefined, options: ClientOptions & ManyOptions) => {
+      const importId = oneOrAll(given, options)
+      if (importId === undefined) return await cancelAll(cancel, options)
       const view = options.token
         ? await (await openClient(options)).cancelImport(importId)
         : await cancelAsOperator(importId)
       print(cancel, view, () => describeImport(view))
-    })
+    },
+  )
+}
+
+async function cancelAll(command: Command, options: ManyOptions): Promise<void> {
+  const { state, app: appId, since, until } = options
+  const states = unfinishedImportStates.filter((each) => state === undefined || each === state)
+  if (states.length === 0) throw new Failure(`--state must be one of ${unfinishedImportStates.join(', ')}`, 2)
+  await runMany(command, options, {
+    verb: 'cancel',
+    what: 'import.cancel',
+    find: (db) => findImportsToCancel(db, { states, appId, since, until }),
+    run: async (db, imports, dryRun) =>
+      dryRun
+        ? imports.map(({ importId }) => ({ import_id: importId, retry_id: null, reason: null }))
+        : await cancelMany(db, imports),
+  })
 }
 
 async function cancelAsOperator(importId: string): Promise<ImportView> {

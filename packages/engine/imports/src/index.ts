@@ -27,6 +27,14 @@ export { type Cancellation, cancelImport, cancelImportsOfApp, isCancellable } fr
 export { type ClaimedImport, claimImport } from './order/claim.ts'
 export { type Dispatcher, dispatchImports, openWaker, type WakeWorker } from './order/dispatch.ts'
 export { claimNext, withdrawNext } from './order/fair-order.ts'
+export {
+  cancelMany,
+  findImportsToCancel,
+  findImportsToRetry,
+  type ManyFilter,
+  type OneOfMany,
+  retryImports,
+} from './order/many.ts'
 export { dispatchNextInOrder, dispatchSettings } from './order/next-in-order.ts'
 export { findPauses, type Pauses, pauseImports, resumeImports } from './order/pause.ts'
 export { type ChangedValue, changedValues } from './result/changed-values.ts'

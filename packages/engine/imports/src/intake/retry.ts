@@ -56,6 +56,17 @@ export async function importCheckedFile(
   return await importAgain(context, { ...source, requestedBy }, requireDryRun)
 }
 
+/** Returns why an import cannot be retried, as far as the database knows; null if it can. */
+export async function whyNotRetried(db: Database, source: ImportId): Promise<string | null> {
+  try {
+    await findKey(db, source, requireFailed)
+    return null
+  } catch (error) {
+    if (error instanceof RetryRefused) return error.message
+    throw error
+  }
+}
+
 /** An import whose file is imported again, and the person who asked for it. */
 interface Source extends ImportId {
   requestedBy: string | undefined

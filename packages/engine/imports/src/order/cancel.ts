@@ -1,5 +1,6 @@
 import { type ImportState, isUuid, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import type { ImportId } from '../context.ts'
 import { changeState } from '../states.ts'
 
 /** Result of cancelling. An import that has ended in another state keeps that state. */
@@ -7,6 +8,21 @@ export type Cancellation =
   | { outcome: 'cancelled'; isNew: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'ended'; state: Exclude<ImportState, 'cancelled'> }
+
+/** What cancelling changes besides the state. */
+const cancellation = {
+  // A check has changed nothing, so nothing of it can be undone (changes.md §2, The decision).
+  rows_changed: sql<number>`case when is_check then 0 else rows_changed end`,
+  changes: sql<string>`case when is_check then '{}' else changes end`,
+  ...{ changes_file_key: null, changes_file_secret: null },
+  attempt: sql<number>`attempt + 1`,
+  tries: 0,
+  lease_until: null,
+  retry_at: null,
+  upload_check_at: null,
+  finished_at: sql<Date>`now()`,
+  report_due: true,
+}
 
 /**
  * Cancels an import that waits, runs or is held (design.md §3, Dry run, cancel). Committed batches stay applied.
@@ -21,19 +37,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
   if (!isUuid(importId)) return { outcome: 'unknown' }
   for (;;) {
     const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
-      .set({
-        // A check has changed nothing, so nothing of it can be undone (changes.md §2, The decision).
-        rows_changed: sql<number>`case when is_check then 0 else rows_changed end`,
-        changes: sql<string>`case when is_check then '{}' else changes end`,
-        ...{ changes_file_key: null, changes_file_secret: null },
-        attempt: sql<number>`attempt + 1`,
-        tries: 0,
-        lease_until: null,
-        retry_at: null,
-        upload_check_at: null,
-        finished_at: sql<Date>`now()`,
-        report_due: true,
-      })
+      .set(cancellation)
       .where('import_id', '=', importId)
       .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
       .executeTakeFirst()
@@ -50,6 +54,20 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
     // statements. Try again.
     if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }
   }
+}
+
+/**
+ * Cancels imports of any apps as {@link cancelImport} does, all in one statement: none of them starts because another
+ * one is cancelled. Returns the IDs of those that it cancelled; the others had ended.
+ */
+export async function cancelImports(db: Database, imports: readonly ImportId[]): Promise<string[]> {
+  const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
+    .set(cancellation)
+    .where('app_id', 'in', [...new Set(imports.map(({ appId }) => appId)), 0])
+    .where(sql<boolean>`import_id = any(${imports.map(({ importId }) => importId)}::uuid[])`)
+    .returning('import_id')
+    .execute()
+  return cancelled.map((row) => row.import_id)
 }
 
 /**
