@@ -6,6 +6,7 @@ export {
   failingWebhookNotification,
 } from './failing-webhook-notification.ts'
 export { forgetMailContents } from './forget.ts'
+export { type HeldImport, heldNotification } from './held-notification.ts'
 export { removeOldMails } from './history.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'
 export { type Invited, invitation } from './invitation.ts'
