@@ -14,7 +14,7 @@ interface CommandEntry {
 export const commands: Readonly<Record<string, CommandEntry>> = {
   imports: {
     group: 'API clients',
-    description: 'import CSV files, and list, show, cancel and retry imports',
+    description: 'import CSV files, and list, show, cancel, approve and retry imports',
     load: async () => (await import('./commands/imports.ts')).addImportCommands,
   },
   exports: {

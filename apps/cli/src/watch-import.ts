@@ -5,9 +5,9 @@ import { count } from './output.ts'
 import { openLine, type Progress } from './progress.ts'
 
 /**
- * Waits until an import of `file` has ended, and returns it. Prints its ID at once on stderr, and on a terminal how far
- * it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the process with exit
- * code 130.
+ * Waits until an import of `file` has ended or is held, and returns it. Prints its ID at once on stderr, and on a
+ * terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the
+ * process with exit code 130.
  */
 export async function watchImport(client: Sluice, importId: string, file: string): Promise<ImportView> {
   process.stderr.write(`Import ${importId}\n`)
@@ -25,7 +25,7 @@ export async function watchImport(client: Sluice, importId: string, file: string
       onProgress(now) {
         if (now.phase !== 'processing' || !process.stderr.isTTY) return
         const progress = watch.describe(now.view)
-        if (now.view.finished_at === null) line.show(progress)
+        if (now.view.finished_at === null && now.view.state !== 'held') line.show(progress)
         else line.end(progress)
       },
     })
@@ -47,6 +47,7 @@ class Watch {
   #startedAt = performance.now()
   /** Number of rows that were read before that. */
   #rowsBefore = 0
+  #rowsSeen = 0
 
   constructor(client: Sluice, file: string) {
     this.#client = client
@@ -61,6 +62,9 @@ class Watch {
 
   describe(view: ImportView): Progress {
     if (view.state === 'queued' || view.state === 'awaiting_upload') return this.#describeWaiting(view)
+    // The file is read again after its check.
+    if (view.rows_total < this.#rowsSeen) [this.#startedAt, this.#rowsBefore] = [performance.now(), 0]
+    this.#rowsSeen = view.rows_total
     const seconds = Math.max(1, (performance.now() - this.#startedAt) / 1_000)
     const share = this.#rows === undefined ? undefined : Math.min(1, view.rows_total / Math.max(1, this.#rows))
     const facts = [

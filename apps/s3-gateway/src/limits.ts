@@ -34,7 +34,7 @@ export async function unlessTooManyWait<Result>(beginning: Promise<Result>): Pro
     return await beginning
   } catch (error) {
     if (!(error instanceof TooManyWaiting)) throw error
-    throw slowDown(`${error.limit} imports of this app wait already.`, error.retryAfter)
+    throw slowDown(`${error.message}.`, error.retryAfter)
   }
 }
 

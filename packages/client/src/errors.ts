@@ -41,20 +41,22 @@ export class UploadError extends SluiceError {
   }
 }
 
-/** An import ended without being completed. */
+/** An import ended without being completed, or is held for approval. */
 export class ImportFailedError extends SluiceError {
   override readonly name = 'ImportFailedError'
-  /** The import at its end: `failed`, `cancelled` or `expired`. */
+  /** The import at its end: `failed`, `cancelled`, `expired`, or `held`, which `approveImport` ends. */
   readonly view: ImportView
 
   constructor(view: ImportView) {
-    super(
-      view.state === 'cancelled'
-        ? 'the import was cancelled'
-        : `the import has ${view.state}: ${view.error ?? 'no file arrived'}`,
-    )
+    super(reasonOf(view))
     this.view = view
   }
+}
+
+function reasonOf({ state, error, held, import_id: importId }: ImportView): string {
+  if (state === 'cancelled') return 'the import was cancelled'
+  if (state !== 'held') return `the import has ${state}: ${error ?? 'no file arrived'}`
+  return `the import is held: ${held?.reasons.join(', ')}. To apply it: sluice import approve ${importId}`
 }
 
 /** An export ended without a file. */

@@ -51,7 +51,7 @@ export class Sluice {
    * end.
    *
    * Returns the completed import, which may have invalid rows: see `rows_failed` and `error_file_url`. Throws
-   * {@link ImportFailedError} if the import fails, is cancelled or expires.
+   * {@link ImportFailedError} if the import fails, is cancelled, expires, or is held for approval.
    */
   async import(file: Blob, options: ImportOptions = {}): Promise<ImportView> {
     const view = await this.waitForImport(await this.upload(file, options), options)
@@ -64,7 +64,7 @@ export class Sluice {
     return await uploadFile(this.#connection, file, options)
   }
 
-  /** Does the second half of {@link import}: returns the import when it has ended, in whatever state. */
+  /** Does the second half of {@link import}: returns the import when it has ended or is held, in whatever state. */
   async waitForImport(
     importId: string,
     { onProgress, signal }: Pick<ImportOptions, 'onProgress' | 'signal'> = {},
@@ -79,12 +79,18 @@ export class Sluice {
   }
 
   /**
-   * Cancels an import that waits or runs; rows that were applied stay applied. Returns the import. Throws
+   * Cancels an import that waits, runs or is held; rows that were applied stay applied. Returns the import. Throws
    * `ConflictError` if it has ended already.
    */
   async cancelImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
     const path = `${importPath}/${encodeURIComponent(importId)}`
     return (await this.#connection.send<ImportView>({ method: 'DELETE', path, signal })).body
+  }
+
+  /** Approves a held import, which is then applied. Returns the import. Throws `ConflictError` if it is not held. */
+  async approveImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
+    const path = `${importPath}/${encodeURIComponent(importId)}/approve`
+    return (await this.#connection.send<ImportView>({ method: 'POST', path, signal })).body
   }
 
   /**

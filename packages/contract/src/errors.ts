@@ -30,18 +30,25 @@ export const errors = {
   tooManyRequests: (waitSeconds: number): ErrorAnswer =>
     named(429, 'too_many_requests', `Requests came too quickly. Please wait ${waitSeconds} seconds.`),
   /** Bulk import: the app has reached its limit of waiting imports. */
-  tooManyWaiting: (limit: number, waitSeconds: number): ErrorAnswer =>
-    named(
+  tooManyWaiting: (limit: number, waitSeconds: number, heldId: string | null = null): ErrorAnswer => {
+    const held = heldId === null ? '' : ` The import ${heldId} is held: approve or cancel it.`
+    return named(
       429,
       'too_many_requests',
-      `Requests came too quickly: ${limit} imports of this app wait already. Please wait ${waitSeconds} seconds.`,
-    ),
+      `Requests came too quickly: ${limit} imports of this app wait already.${held} Please wait ${waitSeconds} seconds.`,
+    )
+  },
   linkExpired: (): ErrorAnswer => ({ status: 410, body: { error: { messages: ['The link has expired.'] } } }),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
   /** Bulk import: an import that has ended cannot be cancelled. */
   importEnded: (state: string): ErrorAnswer => ({
     status: 409,
     body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
+  }),
+  /** Bulk import: an import that is not held cannot be approved. */
+  notHeld: (state: string): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: [`The import cannot be approved: it is not held, but ${state}.`] } },
   }),
   /** Bulk import: an import cannot be undone. */
   undoRefused: (reason: string): ErrorAnswer => ({

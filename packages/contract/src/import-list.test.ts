@@ -18,7 +18,7 @@ test('each filter is accepted', () => {
 test.each([
   [
     { state: 'done' },
-    'state must be one of awaiting_upload, queued, processing, completed, failed, expired, cancelled',
+    'state must be one of awaiting_upload, queued, processing, held, completed, failed, expired, cancelled',
   ],
   [{ state: ['failed', 'queued'] }, 'state must be one of awaiting_upload'],
   [{ source: 'V3' }, 'source must be one of v3, v2, dashboard, bucket'],

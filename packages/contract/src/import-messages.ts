@@ -75,5 +75,7 @@ export const fileMessages = {
   fileGone: 'the uploaded file is gone',
   changesFileGone: 'the changes file was removed',
   fileReplaced: 'the uploaded file was replaced',
+  /** The limit is the text of the setting. */
+  notApproved: (limit: string) => `held for ${limit} without approval`,
   tooManyAttempts: (attempts: number) => `could not be processed in ${attempts} attempts`,
 } as const

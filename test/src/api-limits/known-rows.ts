@@ -15,12 +15,14 @@ export async function insertKnownRows(
   await insertIdempotencyKeys(db, appId, operations)
 }
 
+const stateOf = (name: string) => (name === 'cancelled' || name === 'held' ? name : 'completed')
+
 async function insertImports(db: Database, appId: number): Promise<void> {
   const rows = Object.entries(imports).map(([name, { importId, secret, linkExpires }]) => ({
     app_id: appId,
     import_id: importId,
     source: 'v3' as const,
-    state: name === 'cancelled' ? ('cancelled' as const) : ('completed' as const),
+    state: stateOf(name),
     content_type: 'text/csv' as const,
     object_key: `test/${importId}`,
     types: JSON.stringify({ name: 'string' }),

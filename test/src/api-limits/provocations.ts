@@ -37,6 +37,7 @@ export const imports = {
   linked: { importId: crypto.randomUUID(), secret: 's'.repeat(32), linkExpires: '2100-01-01' },
   expired: { importId: crypto.randomUUID(), secret: 'e'.repeat(32), linkExpires: '2020-01-01' },
   cancelled: { importId: crypto.randomUUID(), secret: 'c'.repeat(32), linkExpires: '2020-01-01' },
+  held: { importId: crypto.randomUUID(), secret: 'h'.repeat(32), linkExpires: '2020-01-01' },
 }
 const { linked, expired } = imports
 
@@ -162,6 +163,11 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     200: { parameter: imports.cancelled.importId },
     unknown: { parameter: crypto.randomUUID() },
     ended: { parameter: linked.importId },
+  },
+  approveImport: {
+    200: { parameter: imports.held.importId },
+    unknown: { parameter: crypto.randomUUID() },
+    not_held: { parameter: linked.importId },
   },
   undoImport: {
     ...keyErrors,

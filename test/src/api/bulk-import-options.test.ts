@@ -74,3 +74,35 @@ test('one answer names every member that is not valid', async () => {
     (answer.body as { error: { messages: string[] } }).error.messages.map((message) => message.split(/[: ]+/)[2]),
   ).toEqual(['profile_types', 'new_keys', 'clear_marker', 'file_name'])
 })
+
+// changes.md §2, Asking for it.
+test('hold_if is kept as it was given, and the default of the app applies without it', async () => {
+  const holdIfOf = async (given: object) => {
+    const { headers } = await request(given)
+    const row = await api.database.db
+      .selectFrom('imports')
+      .select(['hold_if', 'is_check'])
+      .where('import_id', '=', String(headers['x-import-id']))
+      .executeTakeFirstOrThrow()
+    return [row.hold_if, row.is_check]
+  }
+  const bounds = { failed_percent: 0.25, changed_percent: 100, removed_percent: 0, new_keys: 0 }
+  expect(await holdIfOf({ hold_if: bounds })).toEqual([bounds, true])
+  expect(await holdIfOf({ hold_if: null })).toEqual(['never', false])
+  await setImportDefaults(api.database.db, app.appId, { hold_if: { new_keys: 3 } })
+  expect(await holdIfOf({})).toEqual([{ new_keys: 3 }, true])
+  expect(await holdIfOf({ hold_if: null })).toEqual([{ new_keys: 3 }, true])
+  expect(await holdIfOf({ hold_if: 'never' })).toEqual(['never', false])
+  expect(await holdIfOf({ hold_if: 'always', dry_run: true })).toEqual(['always', false])
+})
+
+test.each([
+  ...['sometimes', true, 20, [], {}, { rows: 1 }, { new_keys: 1, rows: 1 }, { new_keys: 0.5 }, { new_keys: -1 }],
+  ...[{ new_keys: null }, { failed_percent: 101 }, { failed_percent: -1 }, { changed_percent: '20' }],
+])('the hold_if %j is refused with 400', async (holdIf) => {
+  const answer = await request({ hold_if: holdIf })
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { error: { messages: [expect.stringMatching(/^Validation failed: hold_if /)] } },
+  })
+})

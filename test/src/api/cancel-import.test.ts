@@ -52,3 +52,27 @@ test('an import of another app is answered 404 and continues; so is an ID withou
     state: 'awaiting_upload',
   })
 })
+
+// changes.md §2, The decision.
+test('a held import is approved once; one that is not held is refused, and another app does not find it', async () => {
+  const importId = await requested()
+  const approve = (by: App | undefined = app, headers = {}) =>
+    send(api, by, `${path}/${importId}/approve`, undefined, { method: 'POST', headers })
+  const refused = (state: string) => ({
+    status: 409,
+    body: { error: { messages: [`The import cannot be approved: it is not held, but ${state}.`] } },
+  })
+  expect(await approve()).toMatchObject(refused('awaiting_upload'))
+  const { db } = api.database
+  await db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+  expect((await approve(await openApp(api))).status).toBe(404)
+  expect((await send(api, undefined, `${path}/${importId}/approve`, undefined, { method: 'POST' })).status).toBe(401)
+  const approved = await approve(app, { 'content-type': 'application/json' })
+  expect(approved).toMatchObject({ status: 200, body: { import_id: importId, state: 'queued', held: null } })
+  expect(await approve()).toMatchObject(refused('queued'))
+  await db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+  const list = (query: string) => send(api, app, `${path}?${query}`, undefined, { method: 'GET' })
+  expect((await list('state=held')).body).toMatchObject({ imports: [{ import_id: importId, state: 'held' }] })
+  expect((await cancel(importId)).body).toMatchObject({ state: 'cancelled' })
+  expect(await approve()).toMatchObject(refused('cancelled'))
+})

@@ -28,9 +28,16 @@ test('an app that has WAITING_IMPORTS_LIMIT imports waiting gets 429 with Retry-
   const { rows } = await sql`select from imports where app_id = ${app.appId}`.execute(api.database.db)
   expect(rows).toHaveLength(5)
 
+  // changes.md §2, Held.
+  const { rows: held } = await sql<{ import_id: string }>`
+    update imports set state = 'held' where import_id = (select import_id from imports limit 1) returning import_id
+  `.execute(api.database.db)
+  const message = `Requests came too quickly: 5 imports of this app wait already. The import ${held[0]?.import_id} is held: approve or cancel it. Please wait 60 seconds.`
+  expect((await send(api, app, v3, request)).body).toMatchObject({ error: { messages: [message] } })
+
   // Neither a running import nor an ended one counts as waiting.
   await sql`
-    update imports set state = 'processing' where import_id = (select import_id from imports limit 1)
+    update imports set state = 'processing' where state = 'held'
   `.execute(api.database.db)
   expect((await send(api, app, v2, 'user_id,n\nu1,1\n', csv)).status).toBe(202)
   expect((await send(api, await openApp(api), v3, request)).status).toBe(200)

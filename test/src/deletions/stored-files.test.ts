@@ -1,4 +1,12 @@
-import { cancelImport, followFileLink, removeOldFiles, reportCancelled, runImport, showImport } from '@sluice/imports'
+import {
+  approveImport,
+  cancelImport,
+  followFileLink,
+  removeOldFiles,
+  reportCancelled,
+  runImport,
+  showImport,
+} from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { type DeletionFixture, mailEvents, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
@@ -38,6 +46,42 @@ describe('stored files', () => {
       state: 'completed',
       error_file_url: null,
     })
+  })
+
+  // changes.md §2, The decision.
+  test('of the check of a held import are removed, and an approval has its file checked again', async () => {
+    const appId = await openApp(fixture, ['alice', 'bob'])
+    const { db } = fixture.database
+    const options = { holdIf: 'always', keepChanges: true } as const
+    const file = 'user_id,zip\nalice,007\nghost,2\nbob,3\n'
+    const importId = await queueFile(fixture, appId, file, 'text/csv', false, options)
+    const run = async () =>
+      await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    expect(await run()).toMatchObject({ outcome: 'held' })
+    const held = await resultOf(fixture, appId, importId)
+    expect(held.changesFile).toContain('alice,zip,int,,7')
+    expect(held.view.warnings).toHaveLength(1)
+    const tokens = [held.view.error_file_url, held.view.changes_file_url].map((url) => url?.split('/').at(-1) ?? '')
+    await request(fixture, appId, ['alice'], accepted)
+    await runAt(fixture, completion)
+    const link = (file: 'errors' | 'changes', token = '') =>
+      followFileLink({ db, storage: fixture.storage }, file, token)
+    expect(await Promise.all([link('errors', tokens[0]), link('changes', tokens[1])])).toEqual(['unknown', 'unknown'])
+    const prefix = `apps/${appId}/imports/${importId}/`
+    const keys: string[] = []
+    for await (const page of fixture.storage.list(prefix)) keys.push(...page.map(({ key }) => key))
+    expect(keys).toEqual([`${prefix}upload`])
+    const without = await resultOf(fixture, appId, importId)
+    const files = { error_file_url: null, changes_file_url: null, warnings: [] }
+    expect(without.view).toMatchObject({ state: 'held', rows_total: 3, held: held.view.held, ...files })
+    await approveImport(db, importId)
+    expect(await run()).toMatchObject({ outcome: 'held' })
+    const again = await resultOf(fixture, appId, importId)
+    expect(again.view.changes?.values.added).toBe(1)
+    expect(`${again.changesFile}${again.errorFile}`).not.toContain('alice')
+    await approveImport(db, importId)
+    expect(await run()).toMatchObject({ outcome: 'completed' })
+    expect(await profilesOf(fixture, appId)).toEqual({ bob: { zip: 3 } })
   })
 
   test('of cancelled imports are removed, at once or when they are reported', async () => {

@@ -77,6 +77,7 @@ export async function queueFile(
       ...(options.newKeys !== undefined && { new_keys: options.newKeys }),
       clear_marker: options.clearMarker ?? null,
       keep_changes: options.keepChanges ?? false,
+      ...(options.holdIf !== undefined && { hold_if: JSON.stringify(options.holdIf) }),
       object_key: objectKey,
       content_type: contentType,
       etag: stat?.etag ?? null,

@@ -66,6 +66,14 @@ const recorded: Record<string, Recorded> = {
   'webhooks rotate': { what: 'webhook.rotate', args: () => [...app(), endpointId] },
   'webhooks remove': { what: 'webhook.remove', args: () => [...app(), endpointId] },
   'imports cancel': { what: 'import.cancel', args: async () => [await queued()] },
+  'imports approve': {
+    what: 'import.approve',
+    async args() {
+      const importId = await queued()
+      await database.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+      return [importId]
+    },
+  },
   'imports retry': {
     what: 'import.retry',
     async args() {

@@ -31,6 +31,15 @@ const apiRecorded: Record<
       return { ...(await send(api, app, path, undefined, { method: 'DELETE' })), target: importId }
     },
   },
+  'POST /v3/user_profiles/bulk_import/:import_id/approve': {
+    what: 'import.approve',
+    async do(app) {
+      const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
+      await api.database.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+      const path = `/v3/user_profiles/bulk_import/${importId}/approve`
+      return { ...(await send(api, app, path, undefined, { method: 'POST' })), target: importId }
+    },
+  },
   'POST /v3/user_profiles/bulk_import/:import_id/undo': {
     what: 'import.undo',
     async do(app) {

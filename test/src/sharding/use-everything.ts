@@ -71,5 +71,17 @@ export async function useEverything(
     .executeTakeFirstOrThrow()
   await send('POST', `${bulkImport}/${kept}/undo`, {})
   await allEnded()
+  await db.updateTable('apps').set({ hold_if: '"always"' }).where('app_id', '=', appId).execute()
+  await send('POST', '/v2/user_profiles/bulk_import', `user_id,plan\n${user},free\n`, 'text/csv')
+  const { import_id: held } = await until('the check', () =>
+    db
+      .selectFrom('imports')
+      .select('import_id')
+      .where('app_id', '=', appId)
+      .where('state', '=', 'held')
+      .executeTakeFirst(),
+  )
+  await send('POST', `${bulkImport}/${held}/approve`)
+  await allEnded()
   return changing
 }

@@ -168,6 +168,25 @@ test('a client without the database shows and cancels imports of its app, and of
   expect(await run('cancel', token)).toMatchObject({ code: 0, json: { import_id: importId, state: 'cancelled' } })
 })
 
+// changes.md §2, The decision.
+test('import --wait ends when the import is held, and names the command that applies it', async () => {
+  const { token } = await openApp(stack, ['a'])
+  const file = await write('held.csv', 'user_id,age\na,7\n')
+  const asClient = ['--token', token, '--api', stack.api]
+  const held = await stack.sluice('import', file, ...asClient, '--wait', '--hold-if', 'new_keys=0')
+  const view = importView.parse(held.json)
+  const reason = 'new_keys is 1, over 0'
+  expect(view).toMatchObject({ state: 'held', rows_total: 1, rows_applied: 0, held: { reasons: [reason] } })
+  expect(held.code).toBe(1)
+  expect(held.stderr).toContain(`the import is held: ${reason}. To apply it: sluice import approve ${view.import_id}\n`)
+  const approve = (...options: string[]) => stack.sluice('import', 'approve', view.import_id, ...options)
+  expect(await approve(...asClient)).toMatchObject({ code: 0, json: { import_id: view.import_id, held: null } })
+  await ended(stack.api, token, view.import_id)
+  const refused = 'he import cannot be approved: it is not held, but completed'
+  expect(await approve(...asClient)).toEqual(refusal(`sluice: T${refused}. (409)\n`))
+  expect(await approve()).toEqual(refusal(`sluice: t${refused}\n`))
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(

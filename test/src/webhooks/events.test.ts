@@ -1,11 +1,11 @@
 import type { WebhookBody } from '@sluice/contract'
 import { requestDeletion, runDeletions } from '@sluice/deletions'
-import { cancelImport, noticeUploads, reportCancelled, showImport } from '@sluice/imports'
+import { approveImport, cancelImport, noticeUploads, reportCancelled, runImport, showImport } from '@sluice/imports'
 import { addEndpoint } from '@sluice/webhooks'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type DeletionFixture, openDeletionFixture, schedule } from '../deletions/deletion-fixture.ts'
 import { request, runNext, show } from '../exports/export-fixture.ts'
-import { importFile, openApp, queueFile } from '../imports/import-fixture.ts'
+import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { localRule, localSettings } from './webhook-fixture.ts'
 
 // What each event says. The data are views of the API without links, and contain no values of users.
@@ -47,6 +47,22 @@ describe('an import', () => {
     const { rest } = await viewOf(view.import_id)
     expect(await bodies()).toEqual([{ type: 'import.failed', timestamp: view.finished_at, data: rest }])
     expect(rest).toMatchObject({ state: 'failed', error: 'user_id column is required' })
+  })
+
+  // changes.md §2, Held.
+  test('that is held has an event with the reasons, and another one at its end', async () => {
+    const importId = await queueFile(fixture, appId, 'user_id,name\nalice,Alice\n', 'text/csv', false, {
+      holdIf: 'always',
+    })
+    const run = async () =>
+      await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    await run()
+    const { rest } = await viewOf(importId)
+    expect(rest).toMatchObject({ state: 'held', held: { reasons: ['every import is held'] } })
+    expect(await bodies()).toEqual([{ type: 'import.held', timestamp: expect.any(String), data: rest }])
+    await approveImport(fixture.database.db, importId)
+    await run()
+    expect((await bodies()).map(({ type }) => type)).toEqual(['import.held', 'import.completed'])
   })
 
   test('that is cancelled has one event, with its report', async () => {

@@ -4,14 +4,14 @@ import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
 import { exampleImport, importId, unknownImport } from './get-import.ts'
 
-/** Cancels a waiting or running import (design.md §3, Cancelling). */
+/** Cancels a waiting, running or held import (design.md §3, Cancelling). */
 export const cancelImport = endpoint({
   id: 'cancelImport',
   route: 'DELETE /v3/user_profiles/bulk_import/{import_id}',
   tag: 'Bulk import',
   summary: 'Cancel an import',
   description: [
-    'Cancels a waiting or running import. Rows that were applied stay applied; `rows_applied` is their',
+    'Cancels a waiting, running or held import. Rows that were applied stay applied; `rows_applied` is their',
     'number. The next import starts at once. Repeating the request changes nothing. The result mail is sent as usual.',
     '`error_file_url` is set if rows that had been read could not be applied.',
   ].join('\n'),

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoint.ts'
+import { approveImport } from './approve-import.ts'
 import { bulkImportV2 } from './bulk-import-v2.ts'
 import { cancelImport } from './cancel-import.ts'
 import { changesFile, errorFile, exportFile } from './file-links.ts'
@@ -36,6 +37,7 @@ export const endpoints: readonly Endpoint[] = [
   requestBulkImport,
   getImport,
   cancelImport,
+  approveImport,
   undoImport,
   bulkImportV2,
   errorFile,

@@ -12,6 +12,7 @@ import { linkBase, parseAppId, withDatabase } from '../stack.ts'
 import { uploadFile } from '../upload-file.ts'
 import { watchImport } from '../watch-import.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
+import { addImportApproveCommand } from './import-approve.ts'
 import { addImportListCommand } from './import-list.ts'
 import { addImportRetryCommand } from './import-retry.ts'
 import { addImportUndoCommand } from './import-undo.ts'
@@ -23,6 +24,7 @@ export function addImportCommands(group: Command): void {
   addImportListCommand(group)
   addShowCommand(group)
   addCancelCommand(group)
+  addImportApproveCommand(group)
   addImportRetryCommand(group)
   addImportUndoCommand(group)
 }
@@ -31,7 +33,7 @@ function addCreateCommand(group: Command): void {
   const create = withClientOptions(group.command('create'))
     .description('upload a CSV file (plain or .gz) as a client of the API')
     .argument('<file>')
-    .option('--wait', 'wait until the import has ended, and show it')
+    .option('--wait', 'wait until the import has ended or is held, and show it')
     .option('--fail-on-errors', 'with --wait: exit code 1 if any row has an error')
     .option('--dry-run', 'check the whole file and report errors, but apply nothing')
     .option('--type <key=type>', 'declare the type of a column, for example zip=string; may be repeated', addType)
@@ -77,7 +79,7 @@ async function showAsOperator(importId: string): Promise<ImportView> {
 
 function addCancelCommand(group: Command): void {
   const cancel = withTypedToken(group.command('cancel'))
-    .description('cancel an import that waits or runs; rows applied so far stay applied')
+    .description('cancel an import that waits, runs or is held; rows applied so far stay applied')
     .argument('<import-id>')
     .action(async (importId: string, options: ClientOptions) => {
       const view = options.token

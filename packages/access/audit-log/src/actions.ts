@@ -24,6 +24,7 @@ export const auditActions = {
   sign_in: 'Signed in',
   'sign_in.link': 'Created a sign-in link',
   'import.cancel': 'Cancelled an import',
+  'import.approve': 'Approved a held import',
   'import.retry': 'Retried an import',
   'import.undo': 'Undid an import',
   'import.start': 'Imported the file of a dry run',

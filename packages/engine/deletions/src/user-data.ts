@@ -1,7 +1,7 @@
 import { removeRefusedFiles, removeUploadsBeforeDeletion } from '@sluice/bucket-uploads'
 import type { Schema } from '@sluice/database'
 import { removeExportsOfApp } from '@sluice/exports'
-import { dropErrorRows, forgetFileTraces, removeFilesOfApp, removeUndoLines } from '@sluice/imports'
+import { dropErrorRows, forgetFileTraces, removeFilesOfApp, removeStoredChecks, removeUndoLines } from '@sluice/imports'
 import { forgetFileNames } from '@sluice/webhooks'
 import type { DeletionContext } from './context.ts'
 import { type DueCompletion, deleteUsers } from './delete-users.ts'
@@ -38,6 +38,10 @@ export const userData: readonly Step[] = [
   },
   // Of imports that have not ended.
   { clears: ['import_chunks.content'], run: dropErrorRowsOfApp },
+  {
+    clears: ['apps/<app>/imports/', 'imports.warnings'],
+    run: async (context, { appId }) => ({ failures: await removeStoredChecks(context, appId) }),
+  },
   // Undos read their lines again, from a file that the next step removes.
   {
     clears: ['undo_lines.user_id', 'undo_lines.before', 'undo_lines.after'],

@@ -10,6 +10,7 @@ export const importSettings = [
   'CHANGES_FILE_LIMIT',
   'ERROR_FILE_LIMIT',
   'FILE_RETENTION_DAYS',
+  'HOLD_LIMIT',
   'IMPORT_ATTEMPTS',
   'IMPORT_LEASE',
   'IMPORT_SLICE',

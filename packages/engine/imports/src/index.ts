@@ -20,6 +20,7 @@ export { lastUndoDryRun, UndoRefused, undoImport } from './intake/undo.ts'
 export { renewUpload, requestImport } from './intake/v3-request.ts'
 export { TooManyWaiting, withinWaitingLimit } from './intake/waiting-limit.ts'
 export type { GivenOptions } from './options.ts'
+export { type Approval, approveImport } from './order/approve.ts'
 export { type Backlog, importBacklog } from './order/backlog.ts'
 export { type Cancellation, cancelImport, cancelImportsOfApp, isCancellable } from './order/cancel.ts'
 export { type ClaimedImport, claimImport } from './order/claim.ts'
@@ -32,7 +33,13 @@ export { dropErrorRows } from './result/drop-rows.ts'
 export { type ErrorRows, errorRows } from './result/error-rows.ts'
 export { followFileLink, openErrorFile } from './result/file-link.ts'
 export { reportCancelled } from './result/report.ts'
-export { type FilesContext, forgetFileTraces, removeFilesOfApp, removeOldFiles } from './retention.ts'
+export {
+  type FilesContext,
+  forgetFileTraces,
+  removeFilesOfApp,
+  removeOldFiles,
+  removeStoredChecks,
+} from './retention.ts'
 export { runImport } from './run/run-import.ts'
 export { removeUndoLines } from './run/undo-lines.ts'
 export { isAllowedChange, unfinishedStates } from './states.ts'

@@ -29,7 +29,8 @@ export type GivenOptions = { [Name in keyof FileOptions]?: FileOptions[Name] | u
 
 /**
  * Returns the options as values for an import's row. For new keys, for what changes and for holding, the app's default
- * at the time of the request applies if the request does not choose (changes.md §1 and §2, Asking for it).
+ * at the time of the request applies if the request does not choose (changes.md §1, Asking for it;
+ * changes.md §2, Asking for it).
  */
 export function optionValues(appId: number, options: GivenOptions = {}) {
   const { profileTypes, newKeys, clearMarker, keepChanges, holdIf } = options

@@ -112,6 +112,35 @@ export async function removeFilesOfApp(context: FilesContext, appId: number): Pr
 }
 
 /**
+ * Removes what the check of an app's held import keeps, because a deletion completes: its files and its warnings, which
+ * may name deleted users. The file that was checked stays, as that of a queued import does. An approval then has the
+ * file checked again (`order/approve.ts`). Safe to repeat.
+ *
+ * Returns the number of imports whose files could not be removed. The next run tries them again.
+ */
+export async function removeStoredChecks({ db, storage, log }: FilesContext, appId: number): Promise<number> {
+  const ofHeld = db.selectFrom('imports').where('app_id', '=', appId).where('state', '=', 'held')
+  let failures = 0
+  for (const held of await ofHeld.select(['import_id', 'error_file_key', 'changes_file_key']).execute()) {
+    try {
+      for (const key of [held.error_file_key, held.changes_file_key]) if (key !== null) await storage.remove(key)
+      await db
+        .updateTable('imports')
+        .set({ error_file_key: null, error_file_secret: null, changes_file_key: null, changes_file_secret: null })
+        .set({ warnings: '[]', error_rows_since: null })
+        .where('app_id', '=', appId)
+        .where('import_id', '=', held.import_id)
+        .where('state', '=', 'held')
+        .execute()
+    } catch (error) {
+      log.warn({ app_id: appId, import_id: held.import_id, err: error }, 'files of a check not removed')
+      failures += 1
+    }
+  }
+  return failures
+}
+
+/**
  * Returns whether a retry still needs the file of an import. The prefix of a retry itself has only error files. If a
  * retry begins during the removal, it fails because its file is gone.
  */
@@ -148,8 +177,9 @@ export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: nu
     if (Number(numAffectedRows ?? 0) < tracesAtATime) break
   }
   const isAboutOne = sql`exists (
-    select from imports i where i.app_id = m.app_id and m.event = 'import:' || i.import_id and ${followsDeletion}
-  )`
+    select from imports i
+    where i.app_id = m.app_id and i.import_id::text = split_part(m.event, ':', 2) and ${followsDeletion}
+  ) and starts_with(m.event, 'import:'  )`
   await forgetMailContents(db, appId, isAboutOne, shutdown)
 }
 
@@ -176,7 +206,7 @@ async function removeFiles(
     })
     if (isForgotten) {
       // The import has ended after the deletion completed, so its mail and its webhooks are newer.
-      await forgetMailContents(db, appId, sql`m.event = ${`import:${importId}`}`, shutdown)
+      await forgetMailContents(db, appId, sql`starts_with(m.event, ${`import:${importId}`})`, shutdown)
       await forgetFileNames(db, appId, shutdown)
     }
     log.info({ app_id: appId, import_id: importId }, 'files removed')

@@ -56,7 +56,7 @@ export type FirstState = 'awaiting_upload' | 'queued'
 /** States to which an import may change from every one of the states `From`. */
 export type NextState<From extends ImportState> = keyof (typeof stateChanges)[From]
 
-/** States of an import that waits, runs or is held. An expired import has ended, although a late file still queues it. */
+/** States of an import that waits, runs or is held. An expired import has ended, although a late file queues it. */
 export type UnfinishedState = (typeof unfinishedImportStates)[number]
 
 /** Returns whether an import in the state `before` may change to the state `after` (design.md §5, States). */

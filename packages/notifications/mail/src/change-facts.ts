@@ -1,6 +1,6 @@
 import type { ImportChanges } from '@sluice/contract'
 
-/** Returns the counts of what rows change as facts of a mail, or none if there are none (changes.md §1, Elsewhere). */
+/** Returns the counts of what rows change as facts of a mail; none if nothing was counted (changes.md §1, Elsewhere). */
 export function changeFacts(changes: ImportChanges | undefined): Record<string, string> {
   if (changes === undefined) return {}
   const { rows, values } = changes

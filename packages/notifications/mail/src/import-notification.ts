@@ -108,6 +108,7 @@ const fixedReasons = new Set(
     fileMessages.fileReplaced,
     fileMessages.changesFileGone,
     fileMessages.tooManyAttempts(0),
+    ...['', 'ms', 's', 'm', 'h', 'd'].map((unit) => fileMessages.notApproved(`0${unit}`)),
   ].map(withoutFigures),
 )
 

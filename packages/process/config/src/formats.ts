@@ -28,6 +28,15 @@ export function durationBetween(least: string, most: string) {
   return duration.refine((value) => value >= from && value <= to, `must be from ${least} to ${most}`)
 }
 
+/** Returns a schema as {@link durationBetween}, whose output has the text as it was written as well. */
+export function writtenDuration(least: string, most: string) {
+  const schema = durationBetween(least, most)
+  return parsed(`must be a duration from ${least} to ${most}`, (text) => {
+    const { data: ms } = schema.safeParse(text)
+    return ms === undefined ? undefined : { ms, text }
+  })
+}
+
 /** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window in ms. */
 export const rateLimit = parsed('must be a rate in whole seconds such as 1000/60s or 10/10m', (text) => {
   const [count = '', window = ''] = text.split('/', 2)

@@ -11,6 +11,7 @@ import {
   sizeUpTo,
   timeZone,
   wholeNumber,
+  writtenDuration,
 } from './formats.ts'
 import { limitSettings } from './limit-settings.ts'
 import { outgoingSettings } from './outgoing-settings.ts'
@@ -153,6 +154,11 @@ export const settings = {
     durationBetween('1ms', '1h'),
     '30s',
     'How long an import runs before it makes way for other apps that wait',
+  ),
+  HOLD_LIMIT: withDefault(
+    writtenDuration('1s', '30d'),
+    '72h',
+    'How long a held import waits for approval before it fails',
   ),
   EXPORT_TIME_LIMIT: withDefault(
     durationBetween('1s', '1d'),

@@ -144,6 +144,10 @@ export interface ImportsTable {
 interface StoredChanges {
   created?: number
   changed?: number
+  /** Rows that changed or removed a stored value, for the bounds of `hold_if`. */
+  changing?: number
+  /** Rows that removed a stored value. */
+  removing?: number
   /** By key, how many values were added, changed and removed. */
   keys?: Record<string, { added?: number; changed?: number; removed?: number }>
 }

@@ -52,7 +52,7 @@ function changesOfFirstRows(
     JSON.parse(`"${Buffer.from(key, 'latin1')}"`) as string,
     { added: count },
   ])
-  const counts = { created: users.length, changed: 0, keys: Object.fromEntries(keys) }
+  const counts = { created: users.length, changed: 0, changing: 0, removing: 0, keys: Object.fromEntries(keys) }
   const content = keepsRows && users.length > 0 ? writer.content() : null
   return sql`select ${JSON.stringify(counts)}::jsonb as counts, ${first}::bigint as first_row, ${content}::bytea as content`
 }
@@ -89,7 +89,7 @@ function changesOfRows(
     ), changed_rows as (
       select user_id, row, count(*) filter (where is_added) - count(*) filter (where is_removed) as more_values,
         jsonb_object_agg(key, before) filter (where not is_added) as before,
-        jsonb_object_agg(key, after) filter (where not is_removed) as after
+        jsonb_object_agg(key, after) filter (where not is_removed) as after, bool_or(is_removed) as is_removing
       from changes group by user_id, row
     ), placed as (
       select r.*, coalesce(s.stored_values, 0) + coalesce(sum(r.more_values) over (
@@ -101,7 +101,7 @@ function changesOfRows(
     )
     select jsonb_build_object(
         'created', count(*) filter (where p.is_created), 'changed', count(*) filter (where not p.is_created),
-        'keys', (${countsByKey(sql`changes`)})
+        'changing', count(p.before), 'removing', count(*) filter (where p.is_removing), 'keys', (${countsByKey(sql`changes`)})
       ) as counts, min(p.row) as first_row,
       ${keepsRows ? changedRowsOf(sql`p.row`) : sql`null::bytea`} as content
     from placed p`

@@ -20,6 +20,8 @@ const copiedColumns = [
   'data_order',
   'new_keys',
   'clear_marker',
+  'keep_changes',
+  'hold_if',
 ] as const
 
 /** An import cannot be retried. The message says why, for people. */

@@ -53,7 +53,7 @@ export async function lastUndoDryRun(db: Database, { appId, importId }: ImportId
 
 async function checkUndo(tx: Database, { appId, importId }: ImportId): Promise<void> {
   const { rows } = await sql<FoundImport>`
-    select state in ${unfinishedStates} or report_due as is_unfinished, dry_run, keep_changes,
+    select state in ${unfinishedStates} or report_due as is_unfinished, dry_run, keep_changes and not is_check as keeps_changes,
       changes_file_key is not null and files_removed_at is null as is_stored,
       changes_file_ends_before_row as ends_before, undone_by(app_id, import_id) as undone_by
     from imports where app_id = ${appId} and import_id = ${importId}
@@ -65,7 +65,8 @@ async function checkUndo(tx: Database, { appId, importId }: ImportId): Promise<v
 interface FoundImport {
   is_unfinished: boolean
   dry_run: boolean
-  keep_changes: boolean
+  /** It is false as well if the import ended before its check had passed. */
+  keeps_changes: boolean
   /** Its changes file is stored. */
   is_stored: boolean
   ends_before: number | null
@@ -76,7 +77,7 @@ interface FoundImport {
 function refusalOf(found: FoundImport): string | undefined {
   if (found.is_unfinished) return 'it has not ended'
   if (found.dry_run) return 'a dry run changed nothing'
-  if (!found.keep_changes) return 'the import kept no changes'
+  if (!found.keeps_changes) return 'the import kept no changes'
   if (found.ends_before !== null) return `its changes file ends before row ${found.ends_before}`
   if (!found.is_stored) return 'its changes file was removed'
   return found.undone_by === null ? undefined : `it is already undone by ${found.undone_by}`

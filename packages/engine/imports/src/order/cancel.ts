@@ -9,8 +9,8 @@ export type Cancellation =
   | { outcome: 'ended'; state: Exclude<ImportState, 'cancelled'> }
 
 /**
- * Cancels an import that waits or runs (design.md §3, Dry run, cancel). Committed batches stay applied. Cancelling
- * twice changes nothing.
+ * Cancels an import that waits, runs or is held (design.md §3, Dry run, cancel). Committed batches stay applied.
+ * Cancelling twice changes nothing.
  *
  * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at
  * its commit, and the worker stops. Maintenance makes the error file and the mails (`report.ts`).
@@ -22,6 +22,10 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
   for (;;) {
     const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
       .set({
+        // A check has changed nothing, so nothing of it can be undone (changes.md §2, The decision).
+        rows_changed: sql<number>`case when is_check then 0 else rows_changed end`,
+        changes: sql<string>`case when is_check then '{}' else changes end`,
+        ...{ changes_file_key: null, changes_file_secret: null },
         attempt: sql<number>`attempt + 1`,
         tries: 0,
         lease_until: null,
@@ -55,12 +59,12 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
 export async function cancelImportsOfApp(tx: Database, appId: number): Promise<void> {
   await changeState(tx, unfinishedImportStates, 'cancelled')
     .set({ attempt: sql<number>`attempt + 1`, lease_until: null, retry_at: null, upload_check_at: null })
-    .set({ finished_at: sql<Date>`now()`, error_bytes: 0, dispatched_at: null })
+    .set({ finished_at: sql<Date>`now()`, error_bytes: 0, changes_bytes: 0, dispatched_at: null })
     .where('app_id', '=', appId)
     .execute()
   await tx
     .updateTable('imports')
-    .set({ report_due: false, error_bytes: 0 })
+    .set({ report_due: false, error_bytes: 0, changes_bytes: 0 })
     .where('app_id', '=', appId)
     .where('report_due', '=', true)
     .execute()

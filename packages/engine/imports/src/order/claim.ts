@@ -8,8 +8,8 @@ import { awaitsWorker, isNext } from './next-in-order.ts'
 
 /** A worker's right to write for an import: the attempt under which it writes. */
 export interface Claim extends ImportId {
-  /** `cancelled` if only the report of the import is still to be made. */
-  state: 'processing' | 'cancelled'
+  /** `cancelled` if only the report of the import is still to be made; `held` if nobody approved it in time. */
+  state: 'processing' | 'cancelled' | 'held'
   attempt: number
 }
 
@@ -17,6 +17,10 @@ export interface Claim extends ImportId {
 export interface ClaimedImport extends Claim {
   /** The file is checked, and nothing is applied. */
   dryRun: boolean
+  /** Nothing is applied before the check of the file has passed (changes.md §2, The check). */
+  isCheck: boolean
+  /** The import was held, and keeps the files of its check. */
+  wasHeld: boolean
   /** What the rows change is kept. */
   keepsChanges: boolean
   options: FileOptions
@@ -95,15 +99,17 @@ export async function claimImport(
 
 /** The columns of a {@link ClaimRow}. */
 export const claimColumns = sql`
-  app_id, import_id, state, dry_run, data_order, attempt,
+  app_id, import_id, state, dry_run, is_check, held_at is not null as was_held, data_order, attempt,
   tries, object_key, content_type, etag, checksum, byte_size, stored_size, file_name, undo_of, profile_types, new_keys, clear_marker, keep_changes, columns, types,
   warnings, spelling_counts, previewed_keys, position, batch_end, batch_rows, rows_total, rows_applied, rows_failed`
 
 export interface ClaimRow extends OptionsRow {
   app_id: number
   import_id: string
-  state: 'processing' | 'cancelled'
+  state: Claim['state']
   dry_run: boolean
+  is_check: boolean
+  was_held: boolean
   data_order: number
   attempt: number
   tries: number
@@ -135,6 +141,8 @@ export function toClaim(row: ClaimRow): ClaimedImport {
     ...id,
     state: row.state,
     dryRun: row.dry_run,
+    isCheck: row.is_check,
+    wasHeld: row.was_held,
     keepsChanges: row.keep_changes,
     options: toOptions(row),
     fileName: row.file_name,
@@ -201,10 +209,13 @@ export async function renewLease(context: ImportContext, claim: Claim): Promise<
   return renewed
 }
 
-/** Starts the update that releases a running import. An import that has committed a batch stays next in order. */
+/**
+ * Starts the update that releases a running import. An import that has committed a batch, or whose check has passed,
+ * stays next in order.
+ */
 function released({ db }: ImportContext, { appId, importId, attempt }: Claim) {
   return changeState(db, ['processing'], 'queued')
-    .set({ lease_until: null, holds_order: sql<boolean>`position > 0` })
+    .set({ lease_until: null, holds_order: sql<boolean>`holds_order or position > 0` })
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where('attempt', '=', attempt)

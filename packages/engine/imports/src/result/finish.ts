@@ -2,10 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
-import { type Claim, ClaimLost, claimed, type Removals, removalColumns, renewLease } from '../order/claim.ts'
+import { enqueueMails, heldNotification, importNotification, type MailId } from '@sluice/mail'
+import {
+  type Claim,
+  type ClaimedImport,
+  ClaimLost,
+  claimed,
+  type Removals,
+  removalColumns,
+  renewLease,
+} from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
 import { nextState } from '../states.ts'
+import { toChanges } from '../view/view.ts'
 import { storeChangesFile } from './changes-file.ts'
 import { allRows, type EndedRun, type StoredFile } from './chunks.ts'
 import { removeChunks } from './drop-rows.ts'
@@ -13,8 +22,14 @@ import { type StoredErrorFile, storeErrorFile } from './error-file.ts'
 import { fileUrl } from './file-link.ts'
 import { enqueueImportEvent } from './import-event.ts'
 
-/** The end of an import. */
-export type End = { state: 'completed' | 'cancelled' } | { state: 'failed'; error: string }
+/**
+ * The end of an import, or of its check. `reasons` are why it is held; of a dry run, why it would be. undefined if
+ * nothing was checked.
+ */
+export type End =
+  | { state: 'completed' | 'held'; reasons: readonly string[] | undefined }
+  | { state: 'cancelled' }
+  | { state: 'failed'; error: string }
 
 /** A stored file, and the secret part of its link; null without a file. */
 interface LinkedFile extends StoredFile {
@@ -56,6 +71,13 @@ export async function finish(
   }
 }
 
+/** Returns whether the import ends before its check has passed. */
+function hasChangedNothing({ isCheck }: ClaimedImport, end: End): boolean {
+  return isCheck && end.state !== 'held'
+}
+
+const notStored = { key: undefined, endsBeforeRow: undefined, isUtf8: false }
+
 function linked<File extends StoredFile>(file: File): File & LinkedFile {
   return { ...file, secret: file.key === undefined ? null : randomBytes(24).toString('base64url') }
 }
@@ -66,9 +88,10 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
   // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
   // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
+  const keepsChanges = claim.keepsChanges && !hasChangedNothing(claim, end)
   try {
-    const errors = linked(await storeErrorFile(run))
-    const changes = linked(await storeChangesFile(run))
+    const errors = linked(claim.wasHeld ? notStored : await storeErrorFile(run))
+    const changes = linked(keepsChanges ? await storeChangesFile(run) : notStored)
     return { ...run, errors, changes, end, isRefused: false, removedBefore }
   } catch (error) {
     if (context.shutdown?.aborted) throw error
@@ -78,7 +101,7 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
     context.log.error({ err: error }, 'files of an import not stored')
     const without = (had: boolean) =>
       linked({ key: undefined, endsBeforeRow: had ? allRows : undefined, isUtf8: false })
-    const files = { errors: without(progress.rowsFailed > 0), changes: without(claim.keepsChanges) }
+    const files = { errors: without(progress.rowsFailed > 0), changes: without(keepsChanges) }
     return { ...run, ...files, end, isRefused: true, removedBefore }
   }
 }
@@ -107,8 +130,7 @@ async function commit(ending: Ending): Promise<MailId[] | undefined> {
 
 /** Writes the end into the import's row. Returns its counts; undefined if the claim is lost, or rows were removed. */
 async function writeEnd(tx: Database, ending: Ending) {
-  const { claim, progress, end, errors, changes, removedBefore } = ending
-  const hasLink = errors.secret !== null || changes.secret !== null
+  const { claim, progress, end, removedBefore } = ending
   return await claimed({ db: tx }, claim)
     // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
     // error file.
@@ -119,54 +141,91 @@ async function writeEnd(tx: Database, ending: Ending) {
       lease_until: null,
       types: JSON.stringify(progress.types),
       warnings: JSON.stringify(progress.warnings),
-      ...(end.state !== 'cancelled' && {
-        state: nextState(['processing'], end.state),
-        finished_at: sql<Date>`now()`,
-      }),
+      ...stateColumns(ending),
+      ...(hasChangedNothing(claim, end) && { rows_changed: 0, changes: '{}' }),
       report_due: false,
+      ...fileColumns(ending),
+    })
+    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
+    .returning(['error_file_secret', 'error_file_ends_before_row', 'changes', 'held_until'])
+    .executeTakeFirst()
+}
+
+function stateColumns({ context, end }: Ending) {
+  if (end.state === 'cancelled') return {}
+  if (end.state === 'failed')
+    return { state: nextState(['processing', 'held'], end.state), finished_at: sql<Date>`now()` }
+  const reasons = end.reasons === undefined ? {} : { held_reasons: [...end.reasons] }
+  if (end.state === 'completed')
+    return { state: nextState(['processing'], end.state), finished_at: sql<Date>`now()`, ...reasons }
+  return {
+    state: nextState(['processing'], end.state),
+    ...reasons,
+    held_at: sql<Date>`now()`,
+    held_until: sql<Date>`now() + make_interval(secs => ${context.settings.HOLD_LIMIT.ms / 1000})`,
+    // Deletions with a higher number have removed the files of this check, so an approval finds them.
+    error_rows_since: sql<number>`nextval('data_order')`,
+  }
+}
+
+/** Returns the columns of the files. An import that was held keeps the error file of its check. */
+function fileColumns(ending: Ending) {
+  const { claim, errors, changes } = ending
+  const hasLink = errors.secret !== null || changes.secret !== null || claim.wasHeld
+  return {
+    ...(!claim.wasHeld && {
       error_bytes: 0,
       error_file_ends_before_row: errors.endsBeforeRow ?? null,
       error_file_key: errors.key ?? null,
       error_file_secret: errors.secret,
       error_file_is_utf8: errors.isUtf8,
-      changes_bytes: 0,
-      changes_file_ends_before_row: changes.endsBeforeRow ?? null,
-      changes_file_key: changes.key ?? null,
-      changes_file_secret: changes.secret,
-      file_links_expire_at: !hasLink ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
-    })
-    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
-    .executeTakeFirst()
+    }),
+    changes_bytes: 0,
+    changes_file_ends_before_row: changes.endsBeforeRow ?? null,
+    changes_file_key: changes.key ?? null,
+    changes_file_secret: changes.secret,
+    file_links_expire_at: !hasLink ? null : sql<Date>`now() + make_interval(days => ${linkDays(ending)})`,
+  }
 }
 
 type EndCounts = NonNullable<Awaited<ReturnType<typeof writeEnd>>>
 
 /** Records the webhook deliveries and the mails about the end. Returns the mails. */
 async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<MailId[]> {
-  const { context, claim, progress, end, errors } = ending
+  const { context, claim, progress, end } = ending
   const { appId, importId } = claim
-  await enqueueImportEvent(tx, claim, end.state)
+  const occurrence = end.state === 'held' ? `${importId}:${claim.attempt}` : importId
+  await enqueueImportEvent(tx, claim, end.state, occurrence)
   const app = await tx.selectFrom('apps').select('name').where('app_id', '=', appId).executeTakeFirstOrThrow()
-  const { secret } = errors
+  const secret = counts.error_file_secret
   const url = secret === null ? undefined : fileUrl(context.settings.API_URL, 'errors', { importId, secret })
-  const content = importNotification({
+  const about = {
     importId,
     fileName: claim.fileName ?? undefined,
     appName: app.name,
+    rowsTotal: counts.rows_total,
+    rowsFailed: counts.rows_failed,
+    pageUrl: context.dashboardUrl && `${context.dashboardUrl}/apps/${appId}/imports/${importId}`,
+  }
+  if (end.state === 'held') {
+    const { held_until: until, changes } = counts
+    const held = { reasons: end.reasons ?? [], changes: toChanges(changes), until: until ?? new Date() }
+    // An import that is checked again may be held again, with other counts.
+    return await enqueueMails(tx, appId, `import:${occurrence}`, heldNotification({ ...about, ...held }))
+  }
+  const content = importNotification({
+    ...about,
     state: end.state,
     dryRun: claim.dryRun,
-    rowsTotal: counts.rows_total,
     rowsApplied: counts.rows_applied,
-    rowsFailed: counts.rows_failed,
     rowsChanged: counts.rows_changed,
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
-    errorFileEndsBeforeRow: errors.endsBeforeRow,
+    errorFileEndsBeforeRow: counts.error_file_ends_before_row ?? undefined,
     errorCounts: counts.error_counts,
-    pageUrl: context.dashboardUrl && `${context.dashboardUrl}/apps/${appId}/imports/${importId}`,
     warnings: progress.warnings,
   })
-  return await enqueueMails(tx, appId, `import:${importId}`, content)
+  return await enqueueMails(tx, appId, `import:${occurrence}`, content)
 }
 
 /** Returns the error in a form that Postgres can store. */

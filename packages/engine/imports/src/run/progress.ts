@@ -1,6 +1,6 @@
 import { changesFound, type ProgressStatements, type WrittenBatch } from '@sluice/batches'
 import { type CompiledQuery, encodeTextArray, mustFind, prepared, type RawBuilder, sql } from '@sluice/database'
-import { claimed } from '../order/claim.ts'
+import { type ClaimedImport, claimed } from '../order/claim.ts'
 import { errorRoomBytes } from '../result/error-file.ts'
 import type { Run } from './run.ts'
 
@@ -33,7 +33,7 @@ export function progressStatements(run: Run): ProgressStatements {
     onCommit: (batch, ms) => {
       const { rows, rowsFailed, types, warnings, end: position } = batch
       const { progress } = run
-      const rowsApplied = claim.dryRun ? 0 : rows - rowsFailed
+      const rowsApplied = appliesNothing(claim) ? 0 : rows - rowsFailed
       run.progress = {
         ...progress,
         types,
@@ -45,9 +45,16 @@ export function progressStatements(run: Run): ProgressStatements {
       }
       run.tries = 0
       run.lease.renewed()
-      context.onBatch?.({ rowsApplied, rowsFailed, bytes: position - positionBefore(batch.start), ms })
+      // The rows of a check are counted when they are applied.
+      const counted = { rowsApplied, rowsFailed: claim.isCheck ? 0 : rowsFailed }
+      context.onBatch?.({ ...counted, bytes: position - positionBefore(batch.start), ms })
     },
   }
+}
+
+/** Returns whether the batches of a claim only check their rows. */
+export function appliesNothing({ dryRun, isCheck }: ClaimedImport): boolean {
+  return dryRun || isCheck
 }
 
 /**
@@ -94,7 +101,7 @@ const changedRows = sql`current_setting('sluice.changed_rows')::json`
 
 /** What a batch adds to the counts of changes in the import's row. */
 function changesOf({ context, claim }: Run) {
-  if (!claim.keepsChanges && !claim.dryRun) return {}
+  if (!claim.keepsChanges && !appliesNothing(claim)) return {}
   const counts = { changes: sql<string>`add_counts(imports.changes, ${changesFound})` }
   if (!claim.keepsChanges) return counts
   return {
@@ -125,14 +132,14 @@ function updateProgress(run: Run, batch: WrittenBatch, precedingEnd: number, roo
       position: batch.end,
       ...(batch.wholeEnd !== undefined && { batch_end: batch.wholeEnd }),
       rows_total: sql<number>`rows_total + ${rows}`,
-      rows_applied: sql<number>`rows_applied + ${claim.dryRun ? 0 : rows - rowsFailed}`,
+      rows_applied: sql<number>`rows_applied + ${appliesNothing(claim) ? 0 : rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       rows_changed: sql<number>`rows_changed + ${batch.rowsChanged}`,
       ...changesOf(run),
       // Adding the counts in the statement saves reading the row first.
       ...(rowsFailed > 0 && { error_counts: batch.errorCounts.addedTo(sql.ref('imports.error_counts')) }),
       // The keys commit with the batch, so that the next worker counts them as well.
-      ...(claim.dryRun &&
+      ...(appliesNothing(claim) &&
         registered.length > 0 && {
           previewed_keys: sql<string[]>`previewed_keys || ${encodeTextArray(registered.map(({ key }) => key))}::text[]`,
         }),

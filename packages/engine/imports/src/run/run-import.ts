@@ -10,7 +10,8 @@ import { keepLease } from '../order/lease.ts'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { finish } from '../result/finish.ts'
 import { stateOf } from '../states.ts'
-import { progressStatements } from './progress.ts'
+import { passCheck, reasonsToHold } from './check.ts'
+import { appliesNothing, progressStatements } from './progress.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
 import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
 import { applyUndo } from './undo.ts'
@@ -65,9 +66,13 @@ async function runToEnd(run: Run): Promise<Outcome> {
     if (run.tries > context.settings.IMPORT_ATTEMPTS) throw new NoTryLeft(context.settings.IMPORT_ATTEMPTS)
     const released = await (run.claim.undoOf === null ? applyRows(run) : applyUndo(run))
     if (released !== undefined) return await releaseSlot(run, released)
-    const mails = await finish(run, { state: 'completed' })
-    context.log.info(rowCounts(run), 'import completed')
-    return { outcome: 'completed', mails }
+    const reasons = appliesNothing(run.claim) ? await reasonsToHold(run) : undefined
+    const isHeld = run.claim.isCheck && reasons?.length !== 0
+    if (run.claim.isCheck && !isHeld) return await runToEnd(await passCheck(run))
+    const state = isHeld ? 'held' : 'completed'
+    const mails = await finish(run, { state, reasons })
+    context.log.info({ ...rowCounts(run), reasons }, `import ${state}`)
+    return { outcome: state, mails }
   } catch (error) {
     return await endAfterError(error, run)
   }
@@ -126,7 +131,7 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   const { db, settings } = run.context
   run.batches = await openBatches({
     db,
-    owner: run.claim,
+    owner: { ...run.claim, dryRun: appliesNothing(run.claim) },
     progress: progressStatements(run),
     columns,
     committed: run.claim.progress,

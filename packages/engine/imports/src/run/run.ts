@@ -8,6 +8,8 @@ import type { Lease } from '../order/lease.ts'
 export type Outcome =
   /** The import has ended. */
   | { outcome: 'completed' | 'failed'; mails: MailId[] }
+  /** The check found more than the bounds allow. */
+  | { outcome: 'held'; mails: MailId[] }
   /**
    * The import waits for a worker again: after an error that may pass (`postponed`), because this worker shuts down
    * (`interrupted`), or because its slice is over or imports are paused (`released`).

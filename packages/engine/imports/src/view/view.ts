@@ -163,7 +163,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     types: row.types,
     warnings: row.warnings,
     keep_changes: row.keep_changes,
-    changes: row.keep_changes || row.dry_run ? toChanges(row.changes) : null,
+    changes: row.keep_changes || row.dry_run || row.state === 'held' ? toChanges(row.changes) : null,
     ...(endsBeforeRow !== null && { changes_file_ends_before_row: endsBeforeRow }),
   }
 }
@@ -176,7 +176,7 @@ function toHeld({ state, dry_run: isDryRun, held_reasons: reasons, held_until: u
 }
 
 /** Returns counts as the API shows them (changes.md §1, Counts). */
-function toChanges({ created = 0, changed = 0, keys: stored = {} }: ViewRow['changes']): ImportChanges {
+export function toChanges({ created = 0, changed = 0, keys: stored = {} }: ViewRow['changes']): ImportChanges {
   const keys = Object.entries(stored).map(
     ([key, counts]) => [key, { added: 0, changed: 0, removed: 0, ...counts }] as const,
   )

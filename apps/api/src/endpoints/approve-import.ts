@@ -1,0 +1,37 @@
+import { errors, importView } from '@sluice/contract'
+import { approveImport as approve, showImport } from '@sluice/imports'
+import { answer } from '../answers.ts'
+import { endpoint, refusal } from '../endpoint.ts'
+import { exampleImport, importId, unknownImport } from './get-import.ts'
+
+/** Approves a held import (changes.md §2, The decision). */
+export const approveImport = endpoint({
+  id: 'approveImport',
+  route: 'POST /v3/user_profiles/bulk_import/{import_id}/approve',
+  tag: 'Bulk import',
+  summary: 'Approve a held import',
+  description: [
+    'Applies the file of a held import to what is stored now, before all later imports of the app. It is not checked',
+    'again, unless a deletion has removed what its check kept. Another approval, or a cancellation, may come first: then',
+    'the answer is 409.',
+  ].join('\n'),
+  extension: true,
+  limit: { function: 'import_approval', rate: '1000/60s', counts: 'Approvals of imports' },
+  audit: { what: 'import.approve', target: ({ params }) => (params as { import_id: string }).import_id },
+  params: { import_id: importId },
+  answer: {
+    status: 200,
+    description: 'The import is approved, and queued before all others.',
+    schema: importView,
+    example: { ...exampleImport, state: 'queued', error_file_url: null, changes_file_url: null },
+  },
+  refusals: [unknownImport, refusal('not_held', 'The import is not held.', errors.notHeld('completed'))],
+  serve:
+    ({ db, apiUrl }) =>
+    async ({ appId, params, request, reply }) => {
+      const approval = await approve(db, params.import_id, appId)
+      if (approval.outcome === 'not held') return answer(reply, errors.notHeld(approval.state))
+      if (approval.outcome === 'approved') request.log.info({ import_id: params.import_id }, 'import approved')
+      return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
+    },
+})
