@@ -8,7 +8,7 @@ export function describeImport(view: ImportView): string {
     Import: view.import_id,
     File: view.file_name,
     State: view.state,
-    ...(view.held !== null && { [view.held.until === null ? 'Would be held' : 'Held']: describeHold(view.held) }),
+    ...(view.held !== null && holdOf(view.held)),
     ...(view.retry_of !== undefined && { 'Same file as': view.retry_of }),
     ...(view.undo_of !== undefined && { 'Undo of': view.undo_of }),
     ...(view.paused && { Paused: 'imports of the app are paused' }),
@@ -37,8 +37,9 @@ export function describeImport(view: ImportView): string {
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
 }
 
-function describeHold({ reasons, until }: NonNullable<ImportView['held']>): string {
-  return until === null ? reasons.join(', ') : `${reasons.join(', ')}; it fails unless approved by ${dateOf(until)}`
+function holdOf({ reasons, until }: NonNullable<ImportView['held']>) {
+  if (until === null) return { 'Would be held': reasons.join('; ') }
+  return { 'Held because': reasons.join('; '), 'Fails unless approved by': dateOf(until) }
 }
 
 function describeValues({ values }: ImportChanges): string {

@@ -22,7 +22,7 @@ const acrossApps: Record<string, RegExp> = {
   'uploads that are awaited': /^update imports i set upload_check_at/,
   'requests that died before their file was taken':
     /^update "imports" set "state" = .* where .*is_due\(upload_check_at/,
-  'reports of cancelled imports': /^update imports set attempt .* where report_due/,
+  'reports of cancelled imports, and ends of held ones': /^update imports set attempt .* where \(report_due/,
   'files to remove': /^select app_id, import_id, finished_at::text as finished_at from imports/,
   'due mails': /^with recursive waiting as \( \(select app_id from mails/,
   'deletions that start': /^update deletion_requests set state = 'started'/,

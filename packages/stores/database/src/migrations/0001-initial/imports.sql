@@ -91,7 +91,7 @@ create table imports (
   finished_at timestamptz,
 
   primary key (app_id, import_id),
-  constraint imports_dry_run_applies_nothing check (not dry_run or rows_applied = 0),
+  constraint imports_dry_run_applies_nothing check (not (dry_run or is_check) or rows_applied = 0),
   -- An import ends only after the rows that were kept for its files are in storage.
   constraint imports_chunks_settled
     check (error_bytes = 0 and changes_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing', 'held'))
