@@ -73,7 +73,8 @@ class Watch {
       `${count(view.rows_failed)} with errors`,
     ]
     const isRunning = view.state === 'processing'
-    return { label: isRunning ? 'Importing' : view.state, share: view.state === 'completed' ? 1 : share, facts }
+    const isRead = view.state === 'completed' || view.state === 'held'
+    return { label: isRunning ? 'Importing' : view.state, share: isRead ? 1 : share, facts }
   }
 
   #describeWaiting(view: ImportView): Progress {

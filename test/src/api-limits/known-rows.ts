@@ -1,3 +1,4 @@
+import type { ImportState } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { keyLeaseMs } from '@sluice/idempotency'
 import type { DocumentedOperation } from './document-check.ts'
@@ -15,7 +16,7 @@ export async function insertKnownRows(
   await insertIdempotencyKeys(db, appId, operations)
 }
 
-const stateOf = (name: string) => (name === 'cancelled' || name === 'held' ? name : 'completed')
+const stateOf = (name: string): ImportState => (name === 'cancelled' || name === 'held' ? name : 'completed')
 
 async function insertImports(db: Database, appId: number): Promise<void> {
   const rows = Object.entries(imports).map(([name, { importId, secret, linkExpires }]) => ({

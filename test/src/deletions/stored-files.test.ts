@@ -74,6 +74,8 @@ describe('stored files', () => {
     const without = await resultOf(fixture, appId, importId)
     const files = { error_file_url: null, changes_file_url: null, warnings: [] }
     expect(without.view).toMatchObject({ state: 'held', rows_total: 3, held: held.view.held, ...files })
+    const mails = await db.selectFrom('mails').select('text').where('event', 'like', `import:${importId}%`).execute()
+    expect(mails).toEqual([{ text: expect.stringContaining('The details of this mail were removed.') }])
     await approveImport(db, importId)
     expect(await run()).toMatchObject({ outcome: 'held' })
     const again = await resultOf(fixture, appId, importId)

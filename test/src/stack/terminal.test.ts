@@ -50,6 +50,23 @@ onLinux('import --wait shows what it waits for, then a bar of rows, and at the e
   expect(terminal.shown()).toMatch(/Errors:\r\nROWS {2}ERROR\r\n {3}2 {2}user_id is unregistered user\r\n/)
 })
 
+// changes.md §2, The decision.
+onLinux('import --wait of a held import ends its line, shows why, and names the command as its last line', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  await using scratch = await openScratch('sluice-terminal-')
+  const file = join(scratch.path, 'people.csv')
+  const { token } = await openApp(stack, ['a'])
+  await writeFile(file, 'user_id,age\na,7\nb,8\n')
+  const args = ['import', file, '--token', token, '--api', stack.api, '--wait', '--hold-if', 'failed_percent=20']
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
+  expect(await terminal.code).toBe(1)
+  const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
+  expect(terminal.shown()).toMatch(/held +█+ 100 % {2}2 rows {2}\d+ rows\/s {2}1 with errors\r\n/)
+  expect(terminal.shown()).toMatch(/State +held\r\nHeld because +failed_percent is 50, over 20\r\n/)
+  expect(terminal.shown().trimEnd()).toMatch(new RegExp(`To apply it: sluice import approve ${importId}$`))
+})
+
 onLinux('a list fits the terminal, names what it leaves out, and shows it with --wide', async () => {
   const stack = await openSharedStack()
   onTestFinished(() => stack.close())

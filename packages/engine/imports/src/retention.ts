@@ -176,10 +176,10 @@ export async function forgetFileTraces({ db, shutdown }: FilesContext, appId: nu
     `.execute(db)
     if (Number(numAffectedRows ?? 0) < tracesAtATime) break
   }
-  const isAboutOne = sql`exists (
+  const isAboutOne = sql`starts_with(m.event, 'import:') and exists (
     select from imports i
     where i.app_id = m.app_id and i.import_id::text = split_part(m.event, ':', 2) and ${followsDeletion}
-  ) and starts_with(m.event, 'import:'  )`
+  )`
   await forgetMailContents(db, appId, isAboutOne, shutdown)
 }
 

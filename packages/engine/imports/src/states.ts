@@ -26,7 +26,8 @@ export const stateChanges = {
   },
   held: {
     queued: 'approval',
-    failed: 'nobody approved the import in time',
+    held: 'claim: nobody approved the import in time',
+    failed: 'finish: nobody approved the import in time',
     cancelled: 'cancelling',
   },
   expired: {

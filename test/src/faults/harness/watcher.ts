@@ -95,6 +95,9 @@ export async function observe(db: Database, orderWaitMs: number): Promise<Observ
       const ending = change.after === 'cancelled' ? change.attempt - 1 : change.attempt
       if (current?.attempt !== ending) complain(`released or ended by another attempt than the last`)
       active.delete(change.app_id)
+    } else if (change.before === 'held') {
+      // An approval raises the attempt, and so does the process that ends the import when its time is over.
+      attempts.set(change.import_id, change.attempt)
     }
     if (!isAllowedChange(change.before, change.after)) complain(`changed from ${change.before} to ${change.after}`)
   }

@@ -9,6 +9,7 @@ const sample = [
   'a worker whose lease ran out, and its successor',
   'cancelling and the commit of a batch',
   'pausing and a claim',
+  'an approval and the end of its time',
 ]
 const ordersOfEach = 5
 

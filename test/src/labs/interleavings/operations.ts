@@ -4,6 +4,7 @@ import type { ProfileEntry } from '@sluice/contract'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings, deletionSettings, runDeletions } from '@sluice/deletions'
 import {
+  approveImport,
   type ClaimedImport,
   cancelImport,
   claimImport,
@@ -31,6 +32,7 @@ interface Operations {
   run: ClaimedImport
   claimNext: undefined
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
+  approve: { importId: string }
   cancel: { importId: string }
   runDeletions: { now: string }
   /** The tasks of maintenance that concern claims. */
@@ -77,6 +79,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     run,
     claimNext: async () => await claimNext(context),
     updateProfile: async ({ appId, userId, entries }) => await update(appId, userId, entries),
+    approve: async ({ importId }) => (await approveImport(db, importId)).outcome,
     cancel: async ({ importId }) => (await cancelImport(db, importId)).outcome,
     runDeletions: async ({ now }) => (await runDeletions(context, new Date(now))).completed,
     async maintain({ appId }) {

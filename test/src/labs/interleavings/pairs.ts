@@ -173,6 +173,30 @@ const maintenance = onOneImport({
   },
 })
 
+/** An approval of a held import, whose time for approval is over, and another operation. */
+const approval = (name: string, other: (appId: number, importId: string) => Start): Pair => ({
+  name: `an approval and ${name}`,
+  ...{ isSerial: true, preemptions: 2 },
+  async open(fixture) {
+    const appId = await openApp(fixture, users)
+    const importId = await queueFile(fixture, appId, file, 'text/csv', false, { holdIf: 'always' })
+    await finishImport(fixture, appId, importId)
+    const { db } = fixture.database
+    await db
+      .updateTable('imports')
+      .set({ held_until: new Date(0) })
+      .where('import_id', '=', importId)
+      .execute()
+    return {
+      starts: [{ name: 'approve', argument: { importId } }, other(appId, importId)],
+      async finish() {
+        await finishImport(fixture, appId, importId)
+        return await remainsOf(fixture, appId, [importId])
+      },
+    }
+  },
+})
+
 const pause: Pair = {
   name: 'pausing and a claim',
   isSerial: false,
@@ -245,4 +269,7 @@ const firstRequests: Pair = {
 export const pairs: readonly Pair[] = [
   ...[claimed, abandoned, twoImports, newKey('int', 99, 1), newKey('string', 'old', 2), deletion],
   ...[cancel, maintenance, firstRequests, pause],
+  approval('another one', (_, importId) => ({ name: 'approve', argument: { importId } })),
+  approval('a cancellation', (_, importId) => ({ name: 'cancel', argument: { importId } })),
+  approval('the end of its time', (appId) => ({ name: 'maintain', argument: { appId } })),
 ]

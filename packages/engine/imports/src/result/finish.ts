@@ -163,7 +163,7 @@ function stateColumns({ context, end }: Ending) {
     ...reasons,
     held_at: sql<Date>`now()`,
     held_until: sql<Date>`now() + make_interval(secs => ${context.settings.HOLD_LIMIT.ms / 1000})`,
-    // Deletions with a higher number have removed the files of this check, so an approval finds them.
+    // A deletion with a higher number removes the files of this check. An approval compares the numbers.
     error_rows_since: sql<number>`nextval('data_order')`,
   }
 }

@@ -40,7 +40,7 @@ create table imports (
 
   -- The check that precedes the first row of an import with bounds (changes.md §2).
   check_passed boolean not null default false,
-  is_check boolean generated always as (hold_if <> '"never"' and not dry_run and not check_passed) stored,
+  is_check boolean not null generated always as (hold_if <> '"never"' and not dry_run and not check_passed) stored,
   held_reasons text[],
   held_at timestamptz,
   held_until timestamptz,
