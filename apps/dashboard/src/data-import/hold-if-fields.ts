@@ -18,7 +18,7 @@ export function holdIfFields(current: HoldIf, form?: string): Html {
   const ofForm = form !== undefined && html` form="${form}"`
   const field = (bound: HoldBound) => html`<label class="bound">${labels[bound]}
       <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${bounds[bound]}"${ofForm}></label>`
-  return html`<fieldset>
+  return html`<fieldset class="narrow">
     <legend>Ask before applying if a file has more than</legend>
     ${holdBounds.map(field)}
     <label><input type="checkbox" name="hold_always" value="true"${current === 'always' && html` checked`}${ofForm}> Ask before applying every file</label>
