@@ -3,6 +3,7 @@ import { auditRoutes } from '@sluice/audit-log'
 import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import { checkSchema } from '@sluice/database'
+import { openStateWatch } from '@sluice/imports'
 import { closeConnections, keepForwardedAddresses, openReadiness, type Readiness } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
@@ -49,6 +50,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   const context: ApiContext = {
     ...services,
     authenticate: authenticator(services.db),
+    states: openStateWatch(services.db),
     metrics,
     readiness,
     document: { json: servedDocument(JSON.stringify(document)), html: servedDocument(docsPage(document)) },
@@ -72,7 +74,10 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   harden(api)
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
   if (options.cells !== undefined) forwardToCells(api, cellRouter(options.cells))
-  api.addHook('preClose', async () => closeConnections(api.server))
+  api.addHook('preClose', async () => {
+    context.states.close()
+    closeConnections(api.server)
+  })
   recordRequests(api, metrics)
   api.decorateRequest('appId')
   api.decorateRequest('bulkImportLimit')

@@ -1,7 +1,7 @@
 import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
-import { receiveSettings } from '@sluice/imports'
+import { dispatchSettings, openUploadWatch, openWaker, receiveSettings, uploadWatchSettings } from '@sluice/imports'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
@@ -17,9 +17,11 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const settings = readSettings(process.env, [
     ...bodySettings,
     ...deletionRequestSettings,
+    ...dispatchSettings,
     ...receiveSettings,
     ...storageSettings,
     ...timeoutSettings,
+    ...uploadWatchSettings,
     'API_HOST',
     'API_PORT',
     'API_TRUSTED_PROXIES',
@@ -38,7 +40,10 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const metrics = openApiMetrics(operations.metrics)
   const store = sharedStore(settings)
   const rateLimiter = await openApiRateLimiter(store, readRates(process.env), { metrics, log })
-  const context = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
+  const services = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
+  const waker = openWaker(store, services)
+  const uploads = openUploadWatch(services, waker.wake)
+  const context = { ...services, uploads, wakeWorker: waker.wake }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
     timeouts: settings,
@@ -57,6 +62,8 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
+      uploads.close()
+      await waker.close()
       await rateLimiter.close()
       storage.close()
       await database.close()

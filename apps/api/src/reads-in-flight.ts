@@ -22,6 +22,7 @@ export function limitReadsInFlight(api: FastifyInstance): void {
   const reads = openShares({ each: readsPerApp })
   const untilTurn = turnsWithRests()
   api.decorateRequest('endTurn')
+  api.decorateRequest('endRead')
   api.addHook('preParsing', async (request, reply) => {
     const { appId, method } = request
     if (appId === undefined || (method !== 'GET' && method !== 'HEAD')) return
@@ -29,7 +30,12 @@ export function limitReadsInFlight(api: FastifyInstance): void {
     if (release === undefined) throw new TooManyReads()
     untilClosed(reply.raw)(release)
     request.endTurn = await untilTurn(appId)
-    if (request.endTurn === undefined) throw new TooManyReads()
+    const { endTurn } = request
+    if (endTurn === undefined) throw new TooManyReads()
+    request.endRead = () => {
+      endTurn()
+      release()
+    }
   })
   api.addHook('onSend', async ({ endTurn }) => endTurn?.())
 }
@@ -38,5 +44,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Ends the turn of a read. */
     endTurn?: (() => void) | undefined
+    /** Ends the turn, and counts the request no longer as a read: it waits, and holds nothing. */
+    endRead?: (() => void) | undefined
   }
 }

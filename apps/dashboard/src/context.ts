@@ -2,6 +2,7 @@ import type { Settings, SharedStore } from '@sluice/config'
 import type { Database } from '@sluice/database'
 import type { deletionRequestSettings } from '@sluice/deletions'
 import type { EncryptionKeys } from '@sluice/encryption'
+import type { WakeWorker } from '@sluice/imports'
 import type { Transport } from '@sluice/mail'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { IdentityProvider, Signer } from '@sluice/sign-in'
@@ -18,6 +19,8 @@ export interface DashboardContext {
   storage: Storage
   /** The store of the queues. */
   queueStore: SharedStore
+  /** Called when an import was queued. Without it, maintenance dispatches the import. */
+  wakeWorker?: WakeWorker
   /** The transport of mails with links, which do not use the outbox. */
   mails: Transport
   signer: Signer

@@ -1,6 +1,7 @@
 import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signInSettings } from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
+import { dispatchSettings, openWaker } from '@sluice/imports'
 import { mailSettings, openTransport } from '@sluice/mail'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
@@ -23,6 +24,7 @@ const dashboardSettings = [
   ...signInSettings,
   ...storageSettings,
   ...uploadLimitSettings,
+  ...dispatchSettings,
   'API_URL',
   'DASHBOARD_HOST',
   'DASHBOARD_PORT',
@@ -52,6 +54,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const signInLimiter = await openSignInLimiter(store, settings, log)
   const uploadLimiter = await openUploadLimiter(store, settings, log)
   const requestLimiter = await openRequestLimiter(store, settings, log)
+  const waker = openWaker(store, { db: database.db, settings, log })
   const signer = openSigner(database.db)
   const dashboard = buildDashboard(
     {
@@ -62,6 +65,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
       ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL },
       apiUrl: settings.API_URL,
       queueStore: store,
+      wakeWorker: waker.wake,
       s3Gateway: {
         url: settings.S3_GATEWAY_URL,
         bucket: settings.S3_BUCKET,
@@ -83,6 +87,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()
+      await waker.close()
       for (const limiter of [signInLimiter, uploadLimiter, requestLimiter]) await limiter.close()
       mails.close()
       storage.close()

@@ -10,7 +10,7 @@ import {
 import type { RelayContext } from './context.ts'
 import { countUpload, unlessTooManyWait } from './limits.ts'
 import { listPath } from './listing.ts'
-import { logImport, relayMultipart } from './multipart.ts'
+import { announceImport, relayMultipart } from './multipart.ts'
 import { infoOf } from './objects.ts'
 import { checkSize, fileOf, newFileOf, toS3Errors } from './refusals.ts'
 
@@ -52,7 +52,7 @@ async function put(
     return await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
   })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
-  if (file.isNew) logImport(context, { appId, importId: upload.importId, byteSize: file.byteSize })
+  if (file.isNew) announceImport(context, { appId, importId: upload.importId, byteSize: file.byteSize })
   return body.digests().md5
 }
 

@@ -1,4 +1,5 @@
 import type { UploadContext } from '@sluice/bucket-uploads'
+import type { WakeWorker } from '@sluice/imports'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { Pace } from '@sluice/service'
 
@@ -6,6 +7,8 @@ import type { Pace } from '@sluice/service'
 export interface RelayContext extends UploadContext {
   /** Limits the rate of uploads. Without it, there is no limit. */
   limiter?: AppLimiter
+  /** Called when an import was queued. Without it, maintenance dispatches the import. */
+  wakeWorker?: WakeWorker
   /** Passes the bodies of uploads to storage, at their app's pace. */
   paced: Pace
 }

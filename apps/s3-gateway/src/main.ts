@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
+import { dispatchSettings, openWaker } from '@sluice/imports'
 import { countConnections, requestHistogram, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
@@ -17,6 +18,7 @@ const stopDeadlineMs = 15_000
 await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [
     ...bucketLimitSettings,
+    ...dispatchSettings,
     ...gatewaySettings,
     ...storageSettings,
     'DATABASE_POOL',
@@ -31,7 +33,8 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const storage = openStorage(settings, undefined, maxStorageRequests)
   const store = sharedStore(settings)
   const limiter = await openBucketLimiter(store, settings, log)
-  const server = createGateway({ db: database.db, storage, log, limiter }, settings)
+  const waker = openWaker(store, { db: database.db, settings, log })
+  const server = createGateway({ db: database.db, storage, log, limiter, wakeWorker: waker.wake }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
   const { require } = operations.readiness
   require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
@@ -50,6 +53,7 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
       server.http.closeAllConnections()
       await closed
       await server.settled()
+      await waker.close()
       await limiter.close()
       storage.close()
       await database.close()

@@ -124,18 +124,19 @@ async function complete(
   const upload = await findUpload(context.db, appId, fileName, uploadId)
   if (upload !== undefined) await assemblePending(upload)
   const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
-  if (finished?.isNew) logImport(context, { appId, importId: uploadId, byteSize: finished.byteSize })
+  if (finished?.isNew) announceImport(context, { appId, importId: uploadId, byteSize: finished.byteSize })
   const file = finished ?? (await findImportedFile(context.db, appId, fileName, uploadId))
   if (file === undefined) throw noSuchUpload()
   return withoutQuotes(file.etag)
 }
 
-/** Logs that an upload became an import. */
-export function logImport(
-  { log }: RelayContext,
+/** Logs that an upload became an import, and wakes a worker for it. */
+export function announceImport(
+  { log, wakeWorker }: RelayContext,
   { appId, importId, byteSize }: { appId: number; importId: string; byteSize: number },
 ): void {
   log.info({ app_id: appId, import_id: importId, byte_size: byteSize }, 'bucket upload queued as an import')
+  wakeWorker?.(appId)
 }
 
 /**

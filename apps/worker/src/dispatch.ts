@@ -1,27 +1,7 @@
 import { dueExports } from '@sluice/exports'
-import { countWaiting, dispatchNextInOrder } from '@sluice/imports'
 import { type MailId, nextMails } from '@sluice/mail'
 import { dueDeliveries } from '@sluice/webhooks'
 import type { Host } from './host.ts'
-
-/**
- * Enqueues jobs for the imports that are next in order, in all apps or in one (design.md §4, No lost work). A job does
- * not bind its worker to one import: the worker claims the import that is first now (`claimNext`). An import that waits
- * for long is enqueued again only if jobs were lost.
- */
-export async function dispatchImports({ context, queues }: Host, appId?: number): Promise<void> {
-  const dispatched = await dispatchNextInOrder(context, appId)
-  const repeated = dispatched.filter(({ again }) => again)
-  const jobs = dispatched.filter(({ again }) => !again)
-  if (repeated.length > 0) {
-    const lost = (await countWaiting(context)) - jobs.length - (await queues.waiting('imports'))
-    jobs.push(...repeated.slice(0, Math.max(0, lost)))
-  }
-  await queues.add(
-    'imports',
-    jobs.map((turn) => ({ id: turn.jobId, payload: { appId: turn.appId, importId: turn.importId } })),
-  )
-}
 
 /**
  * Enqueues jobs for the exports that a worker can claim. The ID of a job contains the attempt, so the next claim of the

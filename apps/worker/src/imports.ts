@@ -1,5 +1,5 @@
-import { claimNext, runImport, withdrawNext } from '@sluice/imports'
-import { dispatchImports, dispatchNextMails } from './dispatch.ts'
+import { claimNext, dispatchImports, runImport, withdrawNext } from '@sluice/imports'
+import { dispatchNextMails } from './dispatch.ts'
 import type { Host, Stop } from './host.ts'
 
 /**

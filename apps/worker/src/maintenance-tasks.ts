@@ -4,6 +4,7 @@ import { deleteApps, forgetDeletedUsers, runDeletions } from '@sluice/deletions'
 import { removeOldExports } from '@sluice/exports'
 import { removeOldKeys } from '@sluice/idempotency'
 import {
+  dispatchImports,
   noticeUploads,
   removeOldFiles,
   removeOldImports,
@@ -15,7 +16,7 @@ import { dueMails, removeOldMails } from '@sluice/mail'
 import { recordHistory } from '@sluice/operations'
 import { removeEndedWindows } from '@sluice/rate-limits'
 import { clearRemovedEndpoints, removeOldDeliveries } from '@sluice/webhooks'
-import { dispatchDeliveries, dispatchExports, dispatchImports, dispatchMails, dispatchNextMails } from './dispatch.ts'
+import { dispatchDeliveries, dispatchExports, dispatchMails, dispatchNextMails } from './dispatch.ts'
 import type { Host } from './host.ts'
 
 /** Periodic work that repairs or cleans. One worker of the deployment at a time runs it. */

@@ -8,16 +8,31 @@ const longestPollMs = 2_000
 /**
  * Polls an import or an export until it has ended or is held, and returns its last view. Calls `onView` with each view.
  * An outage of the API, such as a restart, may last as long as the connection's patience for outages.
+ *
+ * With `waits`, the API answers at the next change of state, so an end is seen at once.
  */
-export async function pollUntilEnd<View extends { finished_at: string | null; state: string }>(
+export async function pollUntilEnd<View extends { state: string; finished_at: string | null }>(
   connection: Connection,
   path: string,
-  { onView, signal }: { onView?: ((view: View) => void) | undefined; signal?: AbortSignal | undefined },
+  { onView, signal, waits = false }: PollOptions<View>,
 ): Promise<View> {
+  let known: string | undefined
   for (let pauseMs = firstPollMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPollMs)) {
-    const { body: view } = await connection.send<View>({ path, signal }, connection.outagePatienceMs)
+    const asked = performance.now()
+    const query = known === undefined || !waits ? '' : `?wait=${Math.ceil(pauseMs / 1_000)}&state=${known}`
+    const call = { path: `${path}${query}`, signal }
+    const { body: view } = await connection.send<View>(call, connection.outagePatienceMs)
     onView?.(view)
     if (view.finished_at !== null || view.state === 'held') return view
-    await delay(pauseMs, signal)
+    // The API may answer early. An API of an earlier version does not wait.
+    const isNew = view.state !== known
+    known = view.state
+    if (!waits || !isNew) await delay(Math.max(0, pauseMs - (waits ? performance.now() - asked : 0)), signal)
   }
+}
+
+interface PollOptions<View> {
+  onView?: ((view: View) => void) | undefined
+  signal?: AbortSignal | undefined
+  waits?: boolean
 }

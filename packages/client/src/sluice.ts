@@ -70,7 +70,11 @@ export class Sluice {
     { onProgress, signal }: Pick<ImportOptions, 'onProgress' | 'signal'> = {},
   ): Promise<ImportView> {
     const onView = (view: ImportView) => onProgress?.({ phase: 'processing', view })
-    return await pollUntilEnd(this.#connection, `${importPath}/${encodeURIComponent(importId)}`, { onView, signal })
+    return await pollUntilEnd(this.#connection, `${importPath}/${encodeURIComponent(importId)}`, {
+      onView,
+      signal,
+      waits: true,
+    })
   }
 
   /** Returns an import. Throws `NotFoundError` if the app has no such import. */

@@ -33,6 +33,11 @@ function parseLimit(text: string): number | undefined {
   return limit >= 1 && limit <= limits.importsPerPage ? limit : undefined
 }
 
+function parseWait(text: string): number | undefined {
+  const seconds = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  return seconds >= 1 && seconds <= limits.waitSeconds ? seconds : undefined
+}
+
 /** Returns the schema of a parameter of the query. An empty parameter counts as absent. */
 function parameter<Value>(
   name: string,
@@ -74,6 +79,25 @@ export const importListQuery = z.object({
     type: 'string',
     description: '`next_cursor` of the preceding page.',
     example: importCursor(1024),
+  }),
+})
+
+/**
+ * Query of `GET /v3/user_profiles/bulk_import/{import_id}` (changes.md §5): answer at the next change of state, or after
+ * so many seconds. With the state that the client knows, answer at once if it is another one already.
+ */
+export const importWaitQuery = z.object({
+  wait: parameter('wait', parseWait, `must be a whole number from 1 to ${limits.waitSeconds}`, {
+    type: 'integer',
+    minimum: 1,
+    maximum: limits.waitSeconds,
+    description: 'Seconds for which the answer waits for another state. It may come earlier: ask again.',
+    example: limits.waitSeconds,
+  }),
+  state: parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
+    enum: importState.options,
+    description: 'The state that the client knows. If it is another one already, the answer does not wait.',
+    example: 'queued',
   }),
 })
 

@@ -4,7 +4,7 @@ export { type MappedColumn, parseColumnMapping, parseColumnNames } from './colum
 export { type ErrorAnswer, errors, notAnObject, notJson, type TextAnswer, tooManyValues } from './errors.ts'
 export { type HoldBound, type HoldIf, holdBounds, holdIfOf, holdIfProblem, holdIfText } from './hold-if.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'
-export { type ImportListRequest, importCursor, importListQuery } from './import-list.ts'
+export { type ImportListRequest, importCursor, importListQuery, importWaitQuery } from './import-list.ts'
 export {
   fileMessages,
   rowMessages,

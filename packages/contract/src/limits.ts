@@ -53,6 +53,7 @@ export const limits = {
   /** Maximum number of imports on a page of the list, and the number without `limit`. */
   importsPerPage: 100,
   importsPerPageByDefault: 20,
+  waitSeconds: 30,
   /** Maximum number of columns of an export besides `user_id`. Postgres returns at most 1,664 columns. */
   exportKeys: 1_600,
   /** Maximum number of user IDs in one registration or deletion request. */

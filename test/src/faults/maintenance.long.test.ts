@@ -1,4 +1,5 @@
 import { requestDeletion } from '@sluice/deletions'
+import { uploadKey } from '@sluice/imports'
 import { enqueueMails } from '@sluice/mail'
 import { expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
@@ -42,7 +43,7 @@ test('a task that waits for storage does not delay the tasks that are due at the
   const deployment = await startDeployment({ workers: 0 })
   onTestFinished(() => deployment.close())
   const app = await openClientApp(deployment)
-  await request(deployment, app, generateSoundFile(seeded(1), 0, 10))
+  await insertAwaitedUpload(deployment, app)
   let looks = 0
   const release = Promise.withResolvers<void>()
   onTestFinished(() => release.resolve())
@@ -57,6 +58,25 @@ test('a task that waits for storage does not delay the tasks that are due at the
   // The look is still waiting: otherwise the next one would have begun.
   expect(looks).toBe(1)
 }, 120_000)
+
+/** Inserts an import whose upload only maintenance looks for: no process has handed out its address. */
+async function insertAwaitedUpload({ db }: Deployment, { appId }: ClientApp) {
+  const importId = crypto.randomUUID()
+  const [expiresAt, checkAt] = [new Date(Date.now() + 300_000), new Date()]
+  await db
+    .insertInto('imports')
+    .values({
+      app_id: appId,
+      import_id: importId,
+      source: 'v3',
+      state: 'awaiting_upload',
+      object_key: uploadKey(appId, importId),
+      content_type: 'text/csv',
+      upload_expires_at: expiresAt,
+      upload_check_at: checkAt,
+    })
+    .execute()
+}
 
 /** Inserts an import that has ended: long ago if it completed, or with its report still due if it was cancelled. */
 async function insertEndedImport(

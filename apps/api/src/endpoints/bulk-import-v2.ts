@@ -106,6 +106,7 @@ export const bulkImportV2 = endpoint({
       )
       if ('refused' in received) return answer(reply, errors.fileRefused(received.refused))
       request.log.info({ app_id: appId, import_id: received.importId }, 'file received')
+      context.wakeWorker?.(appId)
       reply.header('X-Import-Id', received.importId)
       return typesAnswer(received)
     },

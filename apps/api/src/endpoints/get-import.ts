@@ -1,8 +1,9 @@
-import { errors, type ImportView, importView } from '@sluice/contract'
+import { errors, type ImportView, importView, importWaitQuery } from '@sluice/contract'
 import { showImport } from '@sluice/imports'
+import { openShares, untilClosed } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
-import { endpoint, refusal } from '../endpoint.ts'
+import { endpoint, refusal, wrong } from '../endpoint.ts'
 
 /** An import, for examples. */
 export const exampleImport: ImportView = {
@@ -43,6 +44,9 @@ export const importId = z.uuid().meta({ description: 'The ID in `X-Import-Id`.',
 
 export const unknownImport = refusal('unknown', 'The app has no such import.', errors.notFound())
 
+/** Maximum number of requests that wait at a time: in a process, and of an app in it. Beyond it, none waits. */
+const waitingRequests = { all: 10_000, each: 5_000 }
+
 /** Shows the state of an import (design.md §3, Import status). */
 export const getImport = endpoint({
   id: 'getImport',
@@ -53,21 +57,39 @@ export const getImport = endpoint({
     'The progress of an import from any upload route. Its state is `awaiting_upload` until the file is',
     'uploaded, `queued` until the import is next in order, `processing`, and finally `completed` or `failed`. It is `expired`',
     'if the file was never uploaded, and `cancelled` if the import was cancelled.',
+    'With `wait`, the answer waits for another state, so that a client need not ask again and again.',
     'If rows could not be applied, `error_file_url` links to a CSV file of these rows with the reasons.',
   ].join('\n'),
   extension: true,
   limit: { function: 'import_status', rate: '6000/60s', counts: 'Status requests for imports' },
   params: { import_id: importId },
+  query: importWaitQuery,
   answer: {
     status: 200,
     description: 'The current state of the import.',
     schema: importView,
     example: exampleImport,
   },
-  refusals: [unknownImport],
-  serve:
-    ({ db, apiUrl }) =>
-    async ({ appId, params, reply }) => {
-      return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
-    },
+  refusals: [unknownImport, wrong('wait', 'The time to wait is not valid.', { wait: '31' })],
+  serve: ({ db, apiUrl, states }) => {
+    const places = openShares(waitingRequests)
+    return async ({ appId, params, query: { wait, state }, request, reply }) => {
+      const show = () => showImport(db, apiUrl, params.import_id, appId)
+      const view = await show()
+      if (view === undefined) return answer(reply, errors.notFound())
+      const release =
+        wait && view.finished_at === null && view.state === (state ?? view.state) && places.take([String(appId)])
+      if (!release) return view
+      try {
+        request.endRead?.()
+        const gone = new AbortController()
+        untilClosed(reply.raw)(() => gone.abort())
+        const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(wait * 1000)])
+        await states.untilChanged({ appId, importId: view.import_id }, view.state, signal)
+      } finally {
+        release()
+      }
+      return (await show()) ?? answer(reply, errors.notFound())
+    }
+  },
 })

@@ -1,5 +1,5 @@
 import { errors, fileMessages, importRequest, limits, refusedTypes, uploadDescriptor } from '@sluice/contract'
-import { renewUpload, requestImport } from '@sluice/imports'
+import { renewUpload, requestImport, uploadKey } from '@sluice/imports'
 import { TypeConflict } from '@sluice/profiles'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
@@ -87,6 +87,7 @@ export const requestBulkImport = endpoint({
         )
         request.log.info({ app_id: appId, import_id: importId }, 'import requested')
         reply.header('X-Import-Id', importId)
+        context.uploads?.watch({ appId, importId, objectKey: uploadKey(appId, importId), byteSize: body.byte_size })
         return descriptor
       } catch (error) {
         // second-day.md §1, Declared types.

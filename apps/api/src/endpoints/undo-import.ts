@@ -53,7 +53,7 @@ export const undoImport = endpoint({
     refusal('not_kept', 'The import cannot be undone.', errors.undoRefused('the import kept no changes')),
   ],
   serve:
-    ({ db, apiUrl, settings }) =>
+    ({ db, apiUrl, settings, wakeWorker }) =>
     async ({ appId, body, params, request, reply, record }) => {
       const source = { appId, importId: params.import_id }
       if ((await showImport(db, undefined, source.importId, appId)) === undefined)
@@ -64,6 +64,7 @@ export const undoImport = endpoint({
           await record(tx, await showImport(tx, apiUrl, undoId, appId), undoId)
         })
         request.log.info({ app_id: appId, import_id: undoId, undo_of: source.importId }, 'undo queued')
+        wakeWorker?.(appId)
         reply.header('X-Import-Id', undoId)
         return (await showImport(db, apiUrl, undoId, appId)) ?? answer(reply, errors.notFound())
       } catch (error) {

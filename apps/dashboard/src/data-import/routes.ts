@@ -65,6 +65,7 @@ async function receiveFile(
       bytes: atMost(file.bytes, limitBytes),
     })
     request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
+    context.wakeWorker?.(appId)
     const page = `/apps/${appId}/imports${importId === undefined ? '' : `/${importId}`}`
     return isOfScript(request) ? reply.code(201).header('Location', page).send() : reply.redirect(page, 303)
   } catch (error) {

@@ -30,6 +30,7 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
     try {
       const importId = await importCheckedFile(context, { appId, importId: checkedId }, visitorOf(request).email)
       request.log.info({ app_id: appId, import_id: importId, checked_id: checkedId }, 'file of a dry run imported')
+      context.wakeWorker?.(appId)
       return reply.redirect(`/apps/${appId}/imports/${importId}`, 303)
     } catch (error) {
       if (!(error instanceof RetryRefused || error instanceof TooManyWaiting)) throw error

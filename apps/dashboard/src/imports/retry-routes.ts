@@ -17,6 +17,7 @@ export const retryRoutes: PageRoutes = (dashboard, context) => {
     try {
       const retryId = await retryImport(context, { appId, importId }, visitorOf(request).email)
       request.log.info({ app_id: appId, import_id: importId, retry_id: retryId }, 'import retried')
+      context.wakeWorker?.(appId)
       return reply.redirect(`/apps/${appId}/imports/${retryId}`, 303)
     } catch (error) {
       if (!(error instanceof RetryRefused || error instanceof TooManyWaiting)) throw error

@@ -35,6 +35,7 @@ async function undo(
   try {
     const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
     request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
+    context.wakeWorker?.(appId)
     // The question shows what its dry run counts.
     return reply.redirect(`/apps/${appId}/imports/${dryRun ? `${importId}/undo` : undoId}`, 303)
   } catch (error) {

@@ -4,6 +4,7 @@ import { benchExport } from './export.ts'
 import { benchFullSize } from './full-size.ts'
 import { benchGrowth } from './growth.ts'
 import { benchImport } from './import/index.ts'
+import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchScale } from './scale/index.ts'
@@ -15,6 +16,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   export: benchExport,
   'full-size': benchFullSize,
   growth: benchGrowth,
+  latency: benchLatency,
   memory: benchMemory,
   mixed: benchMixed,
   scale: benchScale,

@@ -56,7 +56,7 @@ export async function noticeUploads(context: ImportContext): Promise<{ queued: n
       // A request that fails must not delay other imports. The next run asks for this upload again.
       if (stat?.status !== 'fulfilled')
         context.log.warn({ import_id: upload.importId, err: stat?.reason }, 'upload not looked up')
-      else if (stat.value !== undefined) noticed.queued += await queue(context, upload, stat.value)
+      else if (stat.value !== undefined) noticed.queued += await queueUpload(context, upload, stat.value)
       else if (upload.isOverdue) noticed.expired += await expire(context, upload)
     }
   }
@@ -101,9 +101,9 @@ async function claimDueChecks({ db, settings }: ImportContext): Promise<AwaitedU
 }
 
 /** Queues an import whose file is there. Returns 1, or 0 if another process was faster. */
-async function queue(
-  { db, log }: ImportContext,
-  { appId, importId }: AwaitedUpload,
+export async function queueUpload(
+  { db, log }: Pick<ImportContext, 'db' | 'log'>,
+  { appId, importId }: ImportId,
   stored: { etag: string; byteSize: number },
 ): Promise<number> {
   const result = await changeState(db, ['awaiting_upload', 'expired'], 'queued')

@@ -58,7 +58,7 @@ export async function withdrawNext(context: ImportContext): Promise<void> {
 }
 
 /** Returns how many imports wait for a worker. The queue must hold as many jobs. */
-export async function countWaiting({ db }: ImportContext): Promise<number> {
+export async function countWaiting({ db }: Pick<ImportContext, 'db'>): Promise<number> {
   const { rows } = await sql<{ waiting: number }>`select count(*) as waiting from imports i where ${isWaiting}`.execute(
     db,
   )

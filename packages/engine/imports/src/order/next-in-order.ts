@@ -1,5 +1,13 @@
+import type { Settings } from '@sluice/config'
 import { isDue, prepared, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
+
+/** Settings that {@link DispatchContext} needs. */
+export const dispatchSettings = ['IMPORT_LEASE', 'UPLOAD_ORDER_WAIT'] as const
+
+export interface DispatchContext extends Pick<ImportContext, 'db'> {
+  settings: Settings<(typeof dispatchSettings)[number]>
+}
 
 /** Seconds until a dispatched import that no worker has claimed is dispatched again. Its job may be lost. */
 const dispatchAgainSeconds = 10
@@ -21,7 +29,7 @@ export interface DispatchedImport extends ImportId {
  * however many wait.
  */
 export async function dispatchNextInOrder(
-  { db, settings }: ImportContext,
+  { db, settings }: DispatchContext,
   appId?: number,
 ): Promise<DispatchedImport[]> {
   const orders =

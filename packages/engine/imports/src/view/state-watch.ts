@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ImportState } from '@sluice/contract'
+import { type Database, prepared } from '@sluice/database'
+import type { ImportId } from '../context.ts'
+
+/** Pause between two looks at the awaited imports: this, and so much more for each of them, ms. */
+const pauseMs = 15
+const pauseEachMs = 0.02
+
+/** Waits for changes of state (changes.md §5). */
+export interface StateWatch {
+  /**
+   * Resolves when the state of the import is another one than `state`, when the signal aborts, or when the watch
+   * closes. Rejects with the errors of Postgres.
+   */
+  untilChanged(id: ImportId, state: ImportState, signal: AbortSignal): Promise<void>
+  /** Ends all waits. */
+  close(): void
+}
+
+interface Waiter extends ImportId {
+  state: ImportState
+  settle(error?: unknown): void
+}
+
+/**
+ * Opens the watch of a process. However many requests wait, one statement at a time looks at all their imports, and no
+ * wait holds a connection. Nothing is looked at while nobody waits.
+ */
+export function openStateWatch(db: Database): StateWatch {
+  const waiters = new Set<Waiter>()
+  let isClosed = false
+  let isLooking = false
+
+  async function look(): Promise<void> {
+    if (isLooking) return
+    isLooking = true
+    while (waiters.size > 0) {
+      await delay(pauseMs + waiters.size * pauseEachMs)
+      const asked = [...waiters]
+      const states = await statesOf(db, asked)
+      for (const waiter of asked) if (states.get(waiter.importId) !== waiter.state) waiter.settle()
+    }
+    isLooking = false
+  }
+
+  return {
+    untilChanged({ appId, importId }, state, signal) {
+      if (isClosed || signal.aborted) return Promise.resolve()
+      return new Promise((resolve, reject) => {
+        const end = () => waiter.settle()
+        const waiter: Waiter = {
+          appId,
+          importId,
+          state,
+          settle(error) {
+            signal.removeEventListener('abort', end)
+            waiters.delete(waiter)
+            if (error === undefined) resolve()
+            else reject(error)
+          },
+        }
+        signal.addEventListener('abort', end)
+        waiters.add(waiter)
+        look().catch((error: unknown) => {
+          isLooking = false
+          for (const each of waiters) each.settle(error)
+        })
+      })
+    },
+    close() {
+      isClosed = true
+      for (const waiter of waiters) waiter.settle()
+    },
+  }
+}
+
+/** Returns the states of imports by ID. An import that is gone has none. */
+async function statesOf(db: Database, ids: readonly ImportId[]): Promise<Map<string, ImportState>> {
+  const distinct = [...new Map(ids.map((id) => [id.importId, id])).values()]
+  const { rows } = await prepared<{ import_id: string; state: ImportState }>`
+    select i.import_id, i.state
+    from unnest(${distinct.map(({ appId }) => appId)}::integer[], ${distinct.map(({ importId }) => importId)}::uuid[])
+      as awaited (app_id, import_id)
+    join imports i using (app_id, import_id)
+  `.execute(db)
+  return new Map(rows.map((row) => [row.import_id, row.state]))
+}
