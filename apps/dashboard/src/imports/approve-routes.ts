@@ -19,6 +19,7 @@ export const approveRoutes: PageRoutes = (dashboard, context) => {
     if (outcome === 'unknown') throw new PageNotFound()
     const address = `/apps/${appId}/imports/${importId}`
     if (outcome === 'not held') return sendNotHeld(reply, address)
+    context.wakeWorker?.(appId)
     request.log.info({ app_id: appId, import_id: importId, by: visitorOf(request).email }, 'import approved')
     return reply.redirect(address, 303)
   })

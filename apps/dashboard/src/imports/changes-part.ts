@@ -30,7 +30,7 @@ type Changes = NonNullable<ImportDetails['view']['changes']>
 
 /** Returns the counts of changes in words. */
 export function summary({ rows, values }: Changes): string {
-  return `${counted(rows.created, 'user')} with first values, ${counted(rows.changed, 'row')} that changed a profile: ${count(values.added)} values added, ${count(values.changed)} changed, ${count(values.removed)} removed.`
+  return `${counted(rows.created, 'user')} with first values, ${counted(rows.changed, 'other row')} with changes: ${count(values.added)} values added, ${count(values.changed)} changed, ${count(values.removed)} removed.`
 }
 
 function keyTable(keys: Changes['keys']): Html {
