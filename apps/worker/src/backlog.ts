@@ -45,9 +45,10 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
   const allPaused = gauge('sluice_paused', '1 while the imports of all apps are paused, otherwise 0')
   const oldest = gauge(
     'sluice_import_oldest_waiting_seconds',
-    'Longest wait of an import, among apps with one, few (2 to 10) and many waiting imports; without paused apps',
+    'Longest wait of an import, among apps with one, few (2 to 10) and many waiting imports; without paused apps and waits for a held import',
     'app_class',
   )
+  const oldestHeld = gauge('sluice_import_oldest_held_seconds', 'How long the oldest held import has been held')
   const mails = gauge('sluice_mails_waiting', 'Mails that are to be sent')
   const overdue = gauge('sluice_mail_oldest_due_seconds', 'How long the mail that is due the longest has been due')
   const deliveries = gauge('sluice_webhooks_waiting', 'Webhook deliveries that are to be sent')
@@ -68,6 +69,7 @@ function openGauges(registry: Registry): (db: Database) => Promise<void> {
     const [backlog, mail, webhook, deletion] = await readBacklogs(db)
     for (const [state, count] of Object.entries(backlog.states)) imports.set({ state }, count)
     for (const [app_class, seconds] of Object.entries(backlog.oldestWaiting)) oldest.set({ app_class }, seconds)
+    oldestHeld.set(backlog.oldestHeld)
     runnable.set(backlog.runnable)
     pausedApps.set(backlog.pausedApps)
     allPaused.set(backlog.allPaused ? 1 : 0)

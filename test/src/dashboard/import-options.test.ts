@@ -1,4 +1,5 @@
-import { importDefaults } from '@sluice/accounts'
+import { importDefaults, setImportDefaults } from '@sluice/accounts'
+import type { HoldIf } from '@sluice/contract'
 import { runImport } from '@sluice/imports'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
@@ -56,6 +57,17 @@ describe('a file in the form', () => {
     ['types that are no JSON', { profile_types: '{' }, 'profile_types must be an object'],
     ['a type other than the registered one', { profile_types: '{"n":"string"}' }, 'n is registered as int'],
     ['a marker with a comma', { clear_marker: 'a,b' }, 'must not contain a comma'],
+    [
+      'a bound that is no number',
+      { hold_failed_percent: '5', hold_changed_percent: '0x10' },
+      'change or remove a stored value must',
+    ],
+    [
+      'a percentage over 100',
+      { hold_removed_percent: '100.5' },
+      'remove a stored value must be a number from 0 to 100',
+    ],
+    ['half a key', { hold_new_keys: '0.5' }, 'Number of new keys must be a whole number of at least 0'],
     ['a marker that is too long', { clear_marker: 'x'.repeat(33) }, 'at most 32 characters'],
   ])('is refused with %s, and leaves no trace', async (_, fields, problem) => {
     await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
@@ -65,6 +77,25 @@ describe('a file in the form', () => {
     expect(answer.text).toContain(problem)
     expect(await importsOf()).toEqual(before)
   })
+})
+
+// changes.md §2, Asking for it.
+test.each<[string, Record<string, string>, HoldIf]>([
+  ['the app’s default, if the form has no bounds', {}, { failed_percent: 5 }],
+  [
+    'the bounds that are not empty',
+    { hold_failed_percent: '', hold_changed_percent: '12.5', hold_new_keys: '0' },
+    { changed_percent: 12.5, new_keys: 0 },
+  ],
+  ['nothing, if all bounds are empty', { hold_failed_percent: '', hold_new_keys: '' }, 'never'],
+  ['every file, whatever the bounds', { hold_failed_percent: '5', hold_always: 'true' }, 'always'],
+])('a file in the form is held by %s', async (_, fields, holdIf) => {
+  await setImportDefaults(dashboard.db, appId, { hold_if: { failed_percent: 5 } })
+  expect((await visitor.get(page)).text).toMatch(
+    /name="hold_failed_percent" min="0" max="100" step="any" value="5" form="upload"/,
+  )
+  expect((await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)).status).toBe(303)
+  expect(await importsOf()).toMatchObject([{ hold_if: holdIf }])
 })
 
 describe('the file of a dry run', () => {
@@ -152,6 +183,21 @@ describe('the settings page', () => {
     const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
     const view = await runAt(answer.headers.get('location'))
     expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: zip, n' })
+  })
+
+  test('sets the bounds above which imports are held, and names the field of a wrong number', async () => {
+    const set = (fields: Record<string, string>) =>
+      visitor.post(`${settings()}/imports`, { new_keys: 'register', ...fields }, settings())
+    expect((await set({ hold_changed_percent: '20', hold_new_keys: '', hold_failed_percent: '' })).status).toBe(303)
+    expect(await importDefaults(dashboard.db, appId)).toMatchObject({ hold_if: { changed_percent: 20 } })
+    expect((await visitor.get(settings())).text).toMatch(/name="hold_changed_percent" [^>]*value="20"/)
+    const refused = await set({ hold_failed_percent: '101' })
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('Percent of rows with errors must be a number from 0 to 100.'),
+    ])
+    expect((await set({ hold_always: 'true' })).status).toBe(303)
+    expect((await visitor.get(settings())).text).toMatch(/name="hold_always" value="true" checked/)
   })
 
   test('refuses any other value', async () => {

@@ -5,6 +5,7 @@ import { readSettings } from '@sluice/config'
 import { startInbox } from '@sluice/local-stack'
 import {
   deletionNotification,
+  heldNotification,
   importNotification,
   invitation,
   mailSettings,
@@ -26,6 +27,7 @@ const ended = {
   rowsApplied: 990_000,
   rowsFailed: 10_000,
   rowsChanged: 42_000,
+  changes: { rows: { created: 0, changed: 42_000 }, values: { added: 1, changed: 41_999, removed: 0 }, keys: {} },
   error: undefined,
   errorFile: { url: `https://api.example.com/error_files/${'x'.repeat(80)}`, days: 7 },
   errorFileEndsBeforeRow: undefined,
@@ -45,6 +47,11 @@ const mails = {
   'import-completed': importNotification(ended),
   'import-cut': importNotification({ ...ended, errorFileEndsBeforeRow: 876_543 }),
   'import-failed': importNotification({ ...ended, state: 'failed', error: 'file maybe corrupt', errorFile: undefined }),
+  'import-held': heldNotification({
+    ...ended,
+    reasons: ['changed_percent is 31.4, over 20', 'new_keys is 3, over 0'],
+    until: new Date('2026-03-04T05:06:07Z'),
+  }),
   'import-hostile': importNotification({
     ...ended,
     state: 'failed',

@@ -1,5 +1,6 @@
 import { createApp } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
+import { importBacklog } from '@sluice/imports'
 import {
   type Heartbeat,
   importOverview,
@@ -58,11 +59,29 @@ test('the overview counts unfinished imports and recently ended imports', async 
   expect(hours, 'newest first').toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
 })
 
+// changes.md §2, Held.
+test('a held import is shown with its age, and the imports that wait for it do not count as waiting', async () => {
+  const held = await insertImport('held', { queued: '3 hours' })
+  await sql`update imports set held_at = now() - interval '2 hours' where import_id = ${held}`.execute(db)
+  const waiting = await insertImport('queued', { queued: '1 hour' })
+  const { active, oldestWaiting, oldestHeld } = await importOverview(db)
+  expect(active).toEqual({ held: 1, queued: 1 })
+  expect([oldestWaiting, oldestHeld?.importId]).toEqual([undefined, held])
+  const backlog = await importBacklog(db)
+  expect(backlog).toMatchObject({ states: { held: 1, queued: 1 }, runnable: 0, oldestWaiting: { one: 0 } })
+  expect(Math.round(backlog.oldestHeld)).toBeCloseTo(7200, -2)
+  await sql`update imports set dry_run = true where import_id = ${waiting}`.execute(db)
+  expect((await importOverview(db)).oldestWaiting).toMatchObject({ importId: waiting })
+  const { runnable, oldestWaiting: waits } = await importBacklog(db)
+  expect([runnable, Math.round(waits.one / 3600)]).toEqual([1, 1])
+})
+
 test('an empty deployment has an empty overview', async () => {
   expect(await importOverview(db)).toEqual({
     active: {},
     ended: {},
     oldestWaiting: undefined,
+    oldestHeld: undefined,
     failures: [],
     pausedApps: [],
     allPausedSince: undefined,

@@ -209,6 +209,19 @@ const recorded: Record<string, Action> = {
       return { ...(await asMember(`/apps/${appId}/imports/${importId}/cancel`)), target: importId }
     },
   },
+  'POST /apps/:appId/imports/:importId/approve': {
+    what: 'import.approve',
+    async do() {
+      const importId = await queueFile({ database: dashboard, storage: dashboard.storage }, appId, 'user_id,a\nx,1\n')
+      await dashboard.db
+        .updateTable('imports')
+        .set({ state: 'held', hold_if: '"always"', held_reasons: ['every import is held'] })
+        .set({ held_at: new Date(), held_until: new Date(Date.now() + 3_600_000) })
+        .where('import_id', '=', importId)
+        .execute()
+      return { ...(await asMember(`/apps/${appId}/imports/${importId}/approve`)), target: importId }
+    },
+  },
   'POST /apps/:appId/imports/:importId/retry': {
     what: 'import.retry',
     async do() {

@@ -38,7 +38,9 @@ function enhance(form: HTMLFormElement): void {
     if (file === undefined) clearView()
   }
   input.addEventListener('change', () => choose(input.files?.[0]))
-  marker?.addEventListener('input', () => reading?.view?.showResult())
+  options?.addEventListener('input', () => reading?.view?.showResult())
+  // The browser says what is wrong with a number only where it can be seen.
+  options?.addEventListener('invalid', () => options.setAttribute('open', ''), { capture: true })
   acceptDrops(drop, (files) => {
     input.files = files
     choose(files[0])

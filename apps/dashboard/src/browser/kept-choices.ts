@@ -9,7 +9,8 @@ const storageKey = 'data-import'
 
 interface KeptChoices {
   file: string
-  clearMarker: string
+  /** Values and ticks of the fields below "More options", in their order. */
+  options: [value: string, checked: boolean][]
   encoding: Encoding
   separator: Separator
   /** Indexes and choices of the columns for which something was chosen. */
@@ -21,14 +22,14 @@ function nameOf({ name, size, lastModified }: File): string {
   return JSON.stringify([location.pathname, name, size, lastModified])
 }
 
-const markerField = () => document.querySelector<HTMLInputElement>('[name=clear_marker]')
+const optionFields = () => [...document.querySelectorAll<HTMLInputElement>('[data-options] input:not([type=hidden])')]
 
 /** Keeps the choices for a file in place of those for the last file. */
 export function keepChoices({ file, encoding, dialect, columns }: ChosenFile): void {
   const chosen = [...columns.entries()].filter(([, column]) => isChosen(column))
   const kept: KeptChoices = {
     file: nameOf(file),
-    clearMarker: markerField()?.value ?? '',
+    options: optionFields().map(({ value, checked }) => [value, checked]),
     encoding,
     separator: dialect.separator,
     columns: chosen,
@@ -47,8 +48,11 @@ export function restoreChoices(chosen: ChosenFile): boolean {
     if (kept?.file !== nameOf(chosen.file)) return false
     if (kept.encoding !== chosen.encoding) chosen.chooseEncoding(kept.encoding)
     if (kept.separator !== chosen.dialect.separator) chosen.chooseSeparator(kept.separator)
-    const marker = markerField()
-    if (marker?.value === '') marker.value = kept.clearMarker
+    for (const [index, field] of optionFields().entries()) {
+      const [value, checked] = kept.options[index] ?? [field.value, field.checked]
+      if (field.value === field.defaultValue && field.checked === field.defaultChecked)
+        Object.assign(field, { value, checked })
+    }
     const same = kept.columns.filter(([index, { name }]) => chosen.columns[index]?.name === name)
     for (const [index, column] of same) chosen.columns[index] = column
     return same.length > 0

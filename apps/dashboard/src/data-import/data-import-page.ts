@@ -1,32 +1,32 @@
-import { importDefaults } from '@sluice/accounts'
-import { limits, type NewKeys, type ValueType } from '@sluice/contract'
+import { type ImportDefaults, importDefaults } from '@sluice/accounts'
+import { limits, type ValueType } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { type Html, html } from '@sluice/html'
 import { registeredKeys } from '@sluice/profiles'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
+import { holdIfFields } from './hold-if-fields.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
-/** The rules of an app that the preview of a file depends on. */
+/** The registered keys of an app, and what its imports do unless the form says otherwise. */
 interface AppRules {
   keys: ReadonlyMap<string, ValueType>
-  newKeys: NewKeys
-  keepsChanges: boolean
+  defaults: ImportDefaults
 }
 
 /** Returns the rules of an app. */
 export async function importRules(db: Database, appId: number): Promise<AppRules> {
   const [keys, defaults] = await Promise.all([registeredKeys(db, appId), importDefaults(db, appId)])
-  return { keys, newKeys: defaults.new_keys, keepsChanges: defaults.keep_changes }
+  return { keys, defaults }
 }
 
 /** Answers with the page that accepts a file. `problem` is the reason why the last file was refused. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
-  { keys, newKeys, keepsChanges }: AppRules,
+  { keys, defaults }: AppRules,
   problem?: string,
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
@@ -37,11 +37,11 @@ export function sendDataImport(
     content: html`
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       <form id="upload" method="post" action="${address}" enctype="multipart/form-data" data-upload data-step
-        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}" data-new-keys="${newKeys}">
+        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}" data-new-keys="${defaults.new_keys}">
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <input type="hidden" name="profile_types">
-        ${moreOptions(keepsChanges)}
+        ${moreOptions(defaults)}
         <section class="card" aria-labelledby="file">
           <h2 id="file">File</h2>
           <div class="drop" data-drop>
@@ -66,14 +66,15 @@ export function sendDataImport(
  * The options that few files need. The server reads only the fields that precede the file, so they stand above it. The
  * script moves them below the columns.
  */
-const moreOptions = (keepsChanges: boolean) => html`<details class="card" data-options data-step>
+const moreOptions = (defaults: ImportDefaults) => html`<details class="card" data-options data-step>
   <summary>More options</summary>
   <label class="narrow">Text of cells that remove a value
     <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
   </label>
   <input type="hidden" name="keep_changes" value="false" form="upload">
-  <label><input type="checkbox" name="keep_changes" value="true" form="upload"${keepsChanges && html` checked`}> Keep what each row changes, to see it
+  <label><input type="checkbox" name="keep_changes" value="true" form="upload"${defaults.keep_changes && html` checked`}> Keep what each row changes, to see it
     and to undo the import</label>
+  ${holdIfFields(defaults.hold_if, 'upload')}
 </details>`
 
 /** Renders the buttons that send the file, and what the script says about the file, which stay in view. */

@@ -87,7 +87,7 @@ export function readFileForm(body: IncomingMessage, contentType: string): Promis
 
 function openParser(contentType: string): InstanceType<typeof Busboy> {
   try {
-    const limits = { fields: 7, fieldSize: longestTypesField, files: 1, parts: 8, headerPairs: 20 }
+    const limits = { fields: 12, fieldSize: longestTypesField, files: 1, parts: 13, headerPairs: 20 }
     return new Busboy({ headers: { 'content-type': contentType }, limits })
   } catch {
     throw new BrokenForm('the form has no boundary')

@@ -2,10 +2,12 @@ import { clearMarkerProblem, limits, parseProfileTypes } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import type { GivenOptions } from '@sluice/imports'
 import { requireTypes, TypeConflict } from '@sluice/profiles'
+import { readHoldIf } from './hold-if-fields.ts'
 
 /**
- * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, and `profile_types` as JSON,
- * which the script of the page adds. Returns the problem in words if an option is refused.
+ * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, the bounds above which it is
+ * held, and `profile_types` as JSON, which the script of the page adds. Returns the problem in words if an option is
+ * refused.
  */
 export async function readOptions(
   db: Database,
@@ -15,6 +17,8 @@ export async function readOptions(
   const marker = form.get('clear_marker') ?? ''
   const markerProblem = marker === '' ? undefined : clearMarkerProblem(marker)
   if (markerProblem !== undefined) return { problem: `The text that removes a value ${markerProblem}.` }
+  const held = readHoldIf(form)
+  if ('problem' in held) return held
   const parsed = parseProfileTypes(parseJson(form.get('profile_types') ?? ''))
   if ('messages' in parsed) return { problem: parsed.messages.join(', ') }
   try {
@@ -26,7 +30,8 @@ export async function readOptions(
   // The box of the page sends `false` before itself. Without both, the app's default applies.
   const kept = form.get('keep_changes')
   const keepChanges = kept === null ? undefined : kept === 'true'
-  return { options: { profileTypes: parsed.value, clearMarker: marker === '' ? null : marker, keepChanges } }
+  const clearMarker = marker === '' ? null : marker
+  return { options: { profileTypes: parsed.value, clearMarker, keepChanges, ...held } }
 }
 
 /** Maximum number of bytes of the field `profile_types`. */

@@ -7,14 +7,17 @@ import type { Snapshot } from './snapshot.ts'
 /** Maximum number of keys whose counts the page shows. */
 const shownKeys = 50
 
-/** Renders what an import changed, or what a dry run would change; undefined if nothing was counted or changed. */
+/**
+ * Renders what an import changed, or what a dry run or a held import would change; undefined if nothing was counted or
+ * changed.
+ */
 export function changesPart({ details, changes }: Snapshot): Html | undefined {
   const counted = details.view.changes
   if (counted === null || counted.rows.created + counted.rows.changed === 0) return undefined
   const { view } = details
   const endsBefore = view.changes_file_ends_before_row
   return html`<section aria-labelledby="changes">
-    <h2 id="changes">${view.dry_run ? 'What the import would change' : 'What changed'}</h2>
+    <h2 id="changes">${view.dry_run || view.state === 'held' ? 'What the import would change' : 'What changed'}</h2>
     <p>${summary(counted)}</p>
     ${keyTable(counted.keys)}
     ${endsBefore !== undefined && html`<p class="notice warn">${endsBefore === 1 ? 'The changes are counted, but could not be kept: there is no changes file.' : `The changes file ends before row ${count(endsBefore)} of the file. Changes from there on are counted, but not kept, so the import cannot be undone.`}</p>`}
@@ -27,7 +30,7 @@ type Changes = NonNullable<ImportDetails['view']['changes']>
 
 /** Returns the counts of changes in words. */
 export function summary({ rows, values }: Changes): string {
-  return `${counted(rows.created, 'user')} with first values, ${counted(rows.changed, 'row')} that changed a profile: ${count(values.added)} values added, ${count(values.changed)} changed, ${count(values.removed)} removed.`
+  return `${counted(rows.created, 'user')} with first values, ${counted(rows.changed, 'other row')} with changes: ${count(values.added)} values added, ${count(values.changed)} changed, ${count(values.removed)} removed.`
 }
 
 function keyTable(keys: Changes['keys']): Html {

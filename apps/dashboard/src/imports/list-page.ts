@@ -126,7 +126,10 @@ function row(found: FoundImport, isOfAll: boolean): Html {
     <th scope="row" class="wrap"><a href="/apps/${appId}/imports/${view.import_id}">${importName(found)}</a></th>
     ${isOfAll && html`<td>${appName} <span class="hint">${appId}</span></td>`}
     <td>${stateMark(view)}${share !== null && html` <span class="hint">${Math.floor(share * 100)}\u00a0%</span>`}${
-      place !== null && view.state !== 'processing' && html` <span class="hint">position ${place}</span>`
+      place !== null &&
+      view.state !== 'processing' &&
+      view.state !== 'held' &&
+      html` <span class="hint">position ${place}</span>`
     }</td>
     <td>${sourceName(view)}${requestedBy !== null && html`<br><span class="hint">${requestedBy}</span>`}</td>
     <td class="number">${count(view.rows_total)}</td>

@@ -2,6 +2,7 @@ import { type Html, html } from '@sluice/html'
 import { type ImportDetails, isCancellable } from '@sluice/imports'
 import { changesPart } from './changes-part.ts'
 import { afterDryRunPart } from './dry-run-pages.ts'
+import { heldPart } from './held-pages.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import { isRetryable, mayPass } from './retry-pages.ts'
@@ -20,18 +21,21 @@ export const partNames = ['progress', 'actions', 'report'] as const satisfies re
 /** Renders all parts from one snapshot. */
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
-    progress: progressPart(appId, snapshot),
+    progress: html`${progressPart(appId, snapshot)}${heldPart(snapshot.details)}`,
     actions: actionsOf(appId, snapshot.details),
     report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}${afterDryRunPart(appId, snapshot.details)}`,
   }
 }
 
-/** Renders what a person can do next: cancel the import, retry it, or import a corrected file. */
+/** Renders what a person can do next: approve or cancel the import, retry it, or import a corrected file. */
 function actionsOf(appId: number, details: ImportDetails): Html {
   const { view } = details
   const address = `/apps/${appId}/imports/${view.import_id}`
   if (isCancellable(view.state)) {
-    return html`<p class="actions"><a class="button danger" href="${address}/cancel">Cancel the import…</a></p>`
+    return html`<p class="actions">
+      ${view.state === 'held' && html`<a class="button main" href="${address}/approve">Approve…</a>`}
+      <a class="button danger" href="${address}/cancel">Cancel the import…</a>
+    </p>`
   }
   const canRetry = isRetryable(details)
   const isFaulty = view.state === 'failed' && !(canRetry && mayPass(view.error ?? ''))

@@ -8,13 +8,14 @@ import type { Snapshot } from './snapshot.ts'
 export function progressPart(appId: number, snapshot: Snapshot): Html {
   const { details, rowsPerSecond, timeLeftMs } = snapshot
   const { view, tookMs } = details
+  const onlyChecks = view.dry_run || isOnlyChecked(details)
   return html`<section class="card">
       <p role="status">${stateMark(view)} ${statusText(appId, details)}</p>
       ${view.state === 'processing' && bar(snapshot)}
       <ul class="cards figures">
         ${tile('Rows read', count(view.rows_total))}
         ${
-          view.dry_run
+          onlyChecks
             ? tile('Rows without errors', count(view.rows_total - view.rows_failed))
             : [
                 tile('Rows applied', count(view.rows_applied)),
@@ -48,7 +49,10 @@ function statusText(appId: number, details: ImportDetails): Html | undefined {
   if (wait !== null) return waitText(appId, wait)
   switch (view.state) {
     case 'processing':
-      return (view.dry_run && html`The whole file is checked; nothing is applied.`) || undefined
+      if (view.dry_run) return html`The whole file is checked; nothing is applied.`
+      return isOnlyChecked(details) ? html`The whole file is checked before its first row is applied.` : undefined
+    case 'held':
+      return html`Nothing is applied until somebody approves it.`
     case 'completed':
       return view.dry_run ? html`The file was only checked: nothing was applied.` : undefined
     case 'failed':
@@ -58,6 +62,11 @@ function statusText(appId: number, details: ImportDetails): Html | undefined {
     default:
       return html`${appliedText(details)} ${details.reportDue && 'The error file is being created.'}`
   }
+}
+
+/** Whether the counts of an import are those of the check before its first row (changes.md §2). */
+function isOnlyChecked({ view, isCheck }: ImportDetails): boolean {
+  return isCheck && view.finished_at === null
 }
 
 function appliedText({ view }: ImportDetails): string {

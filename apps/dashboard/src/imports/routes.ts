@@ -6,6 +6,7 @@ import { attachment } from '@sluice/storage'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import { TooManyRequests } from '../access/request-limits.ts'
 import type { PageRoutes } from '../context.ts'
+import { approveRoutes } from './approve-routes.ts'
 import { dryRunRoutes } from './dry-run-routes.ts'
 import { EventStreams } from './event-streams.ts'
 import { sendCancelQuestion, sendImport, sendTooLate } from './import-page.ts'
@@ -24,10 +25,14 @@ const errorFilesInFlight = { all: 20, each: 3 }
 /** The seconds after which a person may try again if too many error files are being sent. */
 const errorFileSeconds = 10
 
-/** Adds the list of an app's imports, the live page of each import, its error file, its cancellation and its retry. */
+/**
+ * Adds the list of an app's imports, the live page of each import, its error file, its approval, its cancellation, its
+ * retry and its undo.
+ */
 export const importRoutes: PageRoutes = (dashboard, context) => {
   const { db, storage } = context
   cancelRoutes(dashboard, context)
+  approveRoutes(dashboard, context)
   retryRoutes(dashboard, context)
   dryRunRoutes(dashboard, context)
   undoRoutes(dashboard, context)

@@ -1,4 +1,4 @@
-import { TooManyWaiting, UndoRefused, undoImport } from '@sluice/imports'
+import { lastUndoDryRun, showDetails, TooManyWaiting, UndoRefused, undoImport } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
@@ -11,7 +11,10 @@ export const undoRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get<OneImport>(path, async (request, reply) => {
     const details = await detailsFor(context, request)
     if (!isUndoable(details.view)) throw new PageNotFound()
-    return sendUndoQuestion(reply, visitedApp(request).appId, details)
+    const { appId } = visitedApp(request)
+    const dryRunId = await lastUndoDryRun(context.db, { appId, importId: details.view.import_id })
+    const dryRun = dryRunId && (await showDetails(context.db, context.apiUrl, appId, dryRunId))
+    return sendUndoQuestion(reply, appId, details, dryRun || undefined)
   })
   const config = { audit: { what: 'import.undo', target: importParameter } } as const
   dashboard.post<OneImport>(path, { config }, (request, reply) => undo(context, request, reply, false))
@@ -33,7 +36,8 @@ async function undo(
     const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
     request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
     context.wakeWorker?.(appId)
-    return reply.redirect(`/apps/${appId}/imports/${undoId}`, 303)
+    // The question shows what its dry run counts.
+    return reply.redirect(`/apps/${appId}/imports/${dryRun ? `${importId}/undo` : undoId}`, 303)
   } catch (error) {
     if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
     const address = `/apps/${appId}/imports/${importId}`

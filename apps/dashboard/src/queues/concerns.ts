@@ -10,6 +10,9 @@ const lateMailMs = 10 * 60_000
  */
 const lateImportMs = 60_000
 
+/** An import that has been held for longer has probably been forgotten. */
+const longHeldMs = 24 * 3_600_000
+
 /**
  * Maintenance records the history once a minute. If it has not done so for longer than this, it hangs or is not
  * scheduled.
@@ -97,7 +100,8 @@ function lossConcern({ workers }: Overview): Concern[] {
 }
 
 function mildConcerns({ imports, mails, now }: Overview): Concern[] {
-  const { allPausedSince, pausedApps } = imports
+  const { allPausedSince, pausedApps, oldestHeld } = imports
+  const heldMs = oldestHeld === undefined ? 0 : now.getTime() - oldestHeld.since.getTime()
   const failed = imports.ended.failed ?? 0
   return [
     allPausedSince !== undefined &&
@@ -111,6 +115,15 @@ function mildConcerns({ imports, mails, now }: Overview): Concern[] {
         since: new Date(Math.min(...pausedApps.map(({ since }) => since.getTime()))),
         advice: 'The list above leads to each app, where they can be resumed.',
       }),
+    heldMs > longHeldMs &&
+      concern(
+        `${counted(imports.active.held ?? 0, 'import is', 'imports are')} held, the oldest for ${duration(heldMs)}.`,
+        {
+          since: oldestHeld?.since,
+          advice: 'Ask the members of its app to approve or to cancel it. Later imports of the app wait for it.',
+          runbook: 'SluiceImportsHeld',
+        },
+      ),
     failed > 0 &&
       concern(`${counted(failed, 'import')} failed within 24 hours.`, {
         advice:

@@ -1,6 +1,6 @@
 import { type ImportState, importStates } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
-import type { AliveWorker, Failure, ImportOverview, PausedApp } from '@sluice/operations'
+import type { AliveWorker, Failure, ImportOverview, PausedApp, Waiting } from '@sluice/operations'
 import type { FastifyRequest } from 'fastify'
 import { stateName } from '../imports/labels.ts'
 import { count, counted, duration, time } from '../layout/format.ts'
@@ -62,14 +62,18 @@ function advicePart({ since, advice, runbook }: Concern): Html {
   return html`<p>${since && html`Since ${time(since)}. `}${advice}${runbook !== undefined && html` <a href="${runbookAddress(runbook)}">Runbook: ${runbook}</a>`}</p>`
 }
 
-function figures({ imports: { active, ended, oldestWaiting }, workers, rows, now }: Overview): Html {
+function figures({ imports: { active, ended, oldestWaiting, oldestHeld }, workers, rows, now }: Overview): Html {
   const alive = workers.filter(({ isLost }) => !isLost).length
   // The current minute is incomplete, so the rate is from the two preceding minutes.
   const recent = rows.slice(-3, -1)
   const rate = recent.reduce((sum, minute) => sum + minute.rows, 0) / Math.max(1, recent.length * 60)
   const others = importStates.filter((state) => (ended[state] ?? 0) > 0 && state !== 'completed' && state !== 'failed')
+  const oldest = (found: Waiting | undefined) =>
+    found &&
+    html`oldest: ${duration(Math.max(0, now.getTime() - found.since.getTime()))}, <a href="/apps/${found.appId}/imports/${found.importId}">${found.appName}</a>`
   return html`<ul class="cards figures">
-    ${importTile('queued', active.queued, oldestWaiting && html`oldest: ${duration(Math.max(0, now.getTime() - oldestWaiting.since.getTime()))}, <a href="/apps/${oldestWaiting.appId}/imports/${oldestWaiting.importId}">${oldestWaiting.appName}</a>`)}
+    ${importTile('queued', active.queued, oldest(oldestWaiting))}
+    ${oldestHeld && importTile('held', active.held, oldest(oldestHeld))}
     ${importTile('processing', active.processing, html`${count(Math.round(rate))} rows/s`)}
     ${importTile('awaiting_upload', active.awaiting_upload)}
     ${tile(html`<a href="#workers" aria-label="Workers alive: ${count(alive)}">${count(alive)}</a>`, alive === 1 ? 'worker alive' : 'workers alive', alive === 0 && 'bad')}

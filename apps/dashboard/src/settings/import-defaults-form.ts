@@ -4,6 +4,7 @@ import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
+import { holdIfFields } from '../data-import/hold-if-fields.ts'
 
 const choices: Readonly<Record<NewKeys, string>> = {
   register: 'Register their keys, with types that are inferred from the values',
@@ -24,6 +25,7 @@ export function importDefaultsForm(request: FastifyRequest, current: ImportDefau
       </fieldset>
       <label><input type="checkbox" name="keep_changes" value="true"${current.keep_changes && html` checked`}> Keep what each row changes,
         to see it and to undo an import</label>
+      ${holdIfFields(current.hold_if)}
       <p class="hint">This applies to every upload route. A request to the API may decide otherwise for its file.</p>
       <button>Save</button>
     </form>

@@ -7,7 +7,7 @@ import {
   sendMailsTo,
   setImportDefaults,
 } from '@sluice/accounts'
-import { newKeysChoices } from '@sluice/contract'
+import { holdIfText, newKeysChoices } from '@sluice/contract'
 import { html } from '@sluice/html'
 import { invitation } from '@sluice/mail'
 import { retryAfter } from '@sluice/rate-limits'
@@ -22,6 +22,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
+import { readHoldIf } from '../data-import/hold-if-fields.ts'
 import { sendPage } from '../layout/page.ts'
 import { openLinkMails } from '../link-mails.ts'
 import { importDefaultsForm } from './import-defaults-form.ts'
@@ -71,10 +72,18 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
     { config: { audit: { what: 'app.set' } } },
     async (request, reply) => {
       const { appId } = visitedApp(request)
-      const chosen = newKeysChoices.find((choice) => choice === formOf(request).get('new_keys'))
+      const form = formOf(request)
+      const chosen = newKeysChoices.find((choice) => choice === form.get('new_keys'))
       if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
-      const defaults = { new_keys: chosen, keep_changes: formOf(request).get('keep_changes') === 'true' }
-      request.auditTarget = `new keys: ${chosen}, keep changes: ${defaults.keep_changes}`
+      const held = readHoldIf(form)
+      if ('problem' in held) return await sendSettings(context, request, reply.code(400), held)
+      const { holdIf } = held
+      const defaults = {
+        new_keys: chosen,
+        keep_changes: form.get('keep_changes') === 'true',
+        ...(holdIf !== undefined && { hold_if: holdIf }),
+      }
+      request.auditTarget = `new keys: ${chosen}, keep changes: ${defaults.keep_changes}${holdIf === undefined ? '' : `, hold if: ${holdIfText(holdIf)}`}`
       request.auditChange = await setImportDefaults(db, appId, defaults)
       request.log.info({ app_id: appId, by: visitorOf(request).email, ...defaults }, 'defaults of imports set')
       return reply.redirect(`/apps/${appId}/settings`, 303)
@@ -133,7 +142,7 @@ const removalRoutes: PageRoutes = (dashboard, context) => {
     } catch (error) {
       if (!(error instanceof LastMember)) throw error
       const problem = 'The last member cannot be removed: somebody must be able to sign in.'
-      return await sendSettings(context, request, reply.code(409), { email: '', problem })
+      return await sendSettings(context, request, reply.code(409), { problem })
     }
     const { isOperator, email: own } = visitorOf(request)
     return reply.redirect(email === own && !isOperator ? '/' : `/apps/${appId}/settings`, 303)
@@ -144,7 +153,7 @@ async function sendSettings(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  refused?: { email: string; problem: string },
+  refused?: { email?: string; problem: string },
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const people = { members: await listMembers(db, appId), invitations: await listInvitations(db, appId) }

@@ -7,13 +7,13 @@ import { visitedApp, visitorOf } from '../access/guard.ts'
 import { time } from '../layout/format.ts'
 
 /**
- * Renders the members, the invitations, and the form that adds a member. `refused` is the address that could not be
- * added.
+ * Renders the members, the invitations, and the form that adds a member. `refused` is the problem of the last form, and
+ * the address that could not be added.
  */
 export function settingsContent(
   request: FastifyRequest,
   { members, invitations }: { members: readonly Member[]; invitations: readonly Invitation[] },
-  refused: { email: string; problem: string } | undefined,
+  refused: { email?: string; problem: string } | undefined,
 ): Html {
   return html`
     ${refused && html`<p class="notice bad" role="alert" id="problem">${refused.problem}</p>`}

@@ -1,6 +1,9 @@
 import type { ImportChanges } from '@sluice/contract'
 
-/** Returns the counts of what rows change as facts of a mail; none if nothing was counted (changes.md §1, Elsewhere). */
+/**
+ * Returns the counts of what rows change as facts of a mail, without those that are 0 (changes.md §1, Elsewhere). None if
+ * nothing was counted.
+ */
 export function changeFacts(changes: ImportChanges | undefined): Record<string, string> {
   if (changes === undefined) return {}
   const { rows, values } = changes
@@ -11,5 +14,6 @@ export function changeFacts(changes: ImportChanges | undefined): Record<string, 
     'Values changed': values.changed,
     'Values removed': values.removed,
   }
-  return Object.fromEntries(Object.entries(facts).map(([name, number]) => [name, number.toLocaleString('en-US')]))
+  const shown = Object.entries(facts).filter(([, number]) => number > 0)
+  return Object.fromEntries(shown.map(([name, number]) => [name, number.toLocaleString('en-US')]))
 }

@@ -22,8 +22,7 @@ export interface HeldImport {
 }
 
 /**
- * Returns the mail that an import is held: why, the counts of its check, and how to approve or cancel it until when. The
- * subject contains no text of the file.
+ * Returns the mail that an import is held: why, the counts of its check, and how to approve or cancel it until when.
  */
 export function heldNotification(held: HeldImport): Content {
   const { importId, appName, fileName, reasons, rowsTotal, rowsFailed, changes, until, pageUrl } = held

@@ -10,6 +10,7 @@ const ended = {
   rowsApplied: 1200,
   rowsFailed: 0,
   rowsChanged: 1150,
+  changes: undefined,
   state: 'completed' as const,
   dryRun: false,
   error: undefined,
@@ -56,6 +57,16 @@ test('the mail of a dry run states how many rows have no errors, and that nothin
   expect(mail.text).toContain('Rows without errors: 1,000')
   expect(mail.text).not.toContain('Rows applied')
   expect(mail.text).not.toContain('changed')
+})
+
+// changes.md §1, Elsewhere.
+test('the mail of an import that keeps changes has their counts, and no link to the changes file', () => {
+  const changes = { rows: { created: 1000, changed: 150 }, values: { added: 3000, changed: 150, removed: 0 }, keys: {} }
+  const { text, html } = importNotification({ ...ended, changes })
+  expect(text).toContain(
+    'Users with first values: 1,000\nOther rows with changes: 150\nValues added: 3,000\nValues changed: 150\n',
+  )
+  expect(text + html).not.toMatch(/http|removed/)
 })
 
 test('if the error file omits rows, the mail states the first omitted row, or that there is no file', () => {

@@ -1,4 +1,5 @@
-import { fileMessages, type ImportWarning, withoutFigures } from '@sluice/contract'
+import { fileMessages, type ImportChanges, type ImportWarning, withoutFigures } from '@sluice/contract'
+import { changeFacts } from './change-facts.ts'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
 
@@ -13,6 +14,8 @@ export interface EndedImport {
   rowsFailed: number
   /** Applied rows that changed a profile. */
   rowsChanged: number
+  /** What the rows changed, or would change; undefined if it was not counted. */
+  changes: ImportChanges | undefined
   state: 'completed' | 'failed' | 'cancelled'
   /** The file was only checked. */
   dryRun: boolean
@@ -47,6 +50,7 @@ export function importNotification(ended: EndedImport): Content {
           'Rows that changed a profile': count.format(ended.rowsChanged),
         }),
     'Rows with errors': count.format(ended.rowsFailed),
+    ...changeFacts(ended.changes),
     Import: ended.importId,
   }
   const errors =

@@ -1,12 +1,12 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
 
-/** A waiting import. */
+/** An import that waits or is held. */
 export interface Waiting {
   appId: number
   appName: string
   importId: string
-  /** When the import's file was queued. */
+  /** When the import's file was queued, or when the import was held. */
   since: Date
 }
 
@@ -25,8 +25,10 @@ export interface ImportOverview {
   active: Partial<Record<ImportState, number>>
   /** Imports that ended within the last 24 hours, by state. */
   ended: Partial<Record<ImportState, number>>
-  /** The import whose file has waited longest to be next in order. Paused apps do not count. */
+  /** The import whose file has waited longest to be next in order, without paused apps and imports after a held one. */
   oldestWaiting: Waiting | undefined
+  /** The import that has been held for the longest time. */
+  oldestHeld: Waiting | undefined
   /** The newest failures of the last 24 hours, at most ten. */
   failures: Failure[]
   /** Since when all apps are paused. */
@@ -49,15 +51,16 @@ const shownFailures = 10
  * the history.
  */
 export async function importOverview(db: Database): Promise<ImportOverview> {
-  const [active, ended, oldestWaiting, failures, allPausedSince, pausedApps] = await Promise.all([
+  const [active, ended, oldestWaiting, oldestHeld, failures, allPausedSince, pausedApps] = await Promise.all([
     countActive(db, undefined),
     countEnded(db),
-    findOldestWaiting(db),
+    findOldest(db, sql`queued_at`, waits),
+    findOldest(db, sql`held_at`, sql`state = 'held'`),
     findFailures(db),
     findPauseOfAll(db),
     findPausedApps(db),
   ])
-  return { active, ended, oldestWaiting, failures, allPausedSince, pausedApps }
+  return { active, ended, oldestWaiting, oldestHeld, failures, allPausedSince, pausedApps }
 }
 
 /** Counts the imports that have not ended, by state: of an app, or of all apps if `appId` is undefined. */
@@ -81,14 +84,18 @@ function byState(rows: readonly { state: ImportState; imports: number }[]): Part
   return Object.fromEntries(rows.map(({ state, imports }) => [state, imports]))
 }
 
-async function findOldestWaiting(db: Database): Promise<Waiting | undefined> {
-  const { rows } = await sql<{ app_id: number; name: string; import_id: string; queued_at: Date }>`
-    select imports.app_id, apps.name, import_id, queued_at from imports join apps using (app_id)
-    where state = 'queued' and queued_at is not null and not ${isPaused(sql`imports.app_id`)}
-    order by queued_at limit 1
+const waits = sql`state = 'queued' and queued_at is not null and not ${isPaused(sql`imports.app_id`)}
+  and (dry_run or not exists (select from imports held where held.app_id = imports.app_id and held.state = 'held'))`
+
+type Sql = ReturnType<typeof sql>
+
+async function findOldest(db: Database, since: Sql, condition: Sql): Promise<Waiting | undefined> {
+  const { rows } = await sql<{ app_id: number; name: string; import_id: string; since: Date }>`
+    select imports.app_id, apps.name, import_id, ${since} as since from imports join apps using (app_id)
+    where ${condition} order by ${since} limit 1
   `.execute(db)
   const [row] = rows
-  return row && { appId: row.app_id, appName: row.name, importId: row.import_id, since: row.queued_at }
+  return row && { appId: row.app_id, appName: row.name, importId: row.import_id, since: row.since }
 }
 
 async function findFailures(db: Database): Promise<Failure[]> {

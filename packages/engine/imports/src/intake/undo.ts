@@ -36,6 +36,21 @@ export async function undoImport(
   })
 }
 
+/** Returns the last dry run of an import's undo, unless it was cancelled; undefined if there is none. */
+export async function lastUndoDryRun(db: Database, { appId, importId }: ImportId): Promise<string | undefined> {
+  const found = await db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('app_id', '=', appId)
+    .where('undo_of', '=', importId)
+    .where('dry_run', '=', true)
+    .where('state', '<>', 'cancelled')
+    .orderBy('sequence_number', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return found?.import_id
+}
+
 async function checkUndo(tx: Database, { appId, importId }: ImportId): Promise<void> {
   const { rows } = await sql<FoundImport>`
     select state in ${unfinishedStates} or report_due as is_unfinished, dry_run, keep_changes and not is_check as keeps_changes,

@@ -11,8 +11,13 @@ type AppClass = 'one' | 'few' | 'many'
 /** The unfinished imports of all apps. */
 export interface Backlog {
   states: Record<UnfinishedState, number>
-  /** By class, seconds for which the oldest queued import has waited; 0 if none waits. Paused apps do not count. */
+  /**
+   * By class, seconds for which the oldest queued import has waited; 0 if none waits. Paused apps and imports after a
+   * held one do not count.
+   */
   oldestWaiting: Record<AppClass, number>
+  /** Seconds for which the oldest held import has been held; 0 if none is held. */
+  oldestHeld: number
   /** Number of imports and dry runs that run, or would run if a worker were free. Autoscaling uses this number. */
   runnable: number
   /** Number of apps that are paused individually. */
@@ -33,6 +38,7 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     processing: number
     held: number
     oldest: number
+    oldest_held: number
     runnable: number
   }>`
     with apps_imports as (
@@ -41,24 +47,29 @@ export async function importBacklog(db: Database): Promise<Backlog> {
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
         count(*) filter (where state = 'held') as held,
-        extract(epoch from now() - min(queued_at) filter (where state = 'queued'))::float8 as oldest,
+        extract(epoch from now() - case when bool_or(state = 'held') then min(queued_at) filter (where state = 'queued' and dry_run)
+          else min(queued_at) filter (where state = 'queued') end)::float8 as oldest,
+        extract(epoch from now() - min(held_at) filter (where state = 'held'))::float8 as oldest_held,
         ${isPaused(sql`imports.app_id`)} as is_paused
       from imports where state in ${unfinishedStates} group by app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing, sum(held)::bigint as held,
-      coalesce(max(oldest) filter (where not is_paused), 0) as oldest, (select runnable_imports()) as runnable
+      coalesce(max(oldest) filter (where not is_paused), 0) as oldest, coalesce(max(oldest_held), 0) as oldest_held,
+      (select runnable_imports()) as runnable
     from apps_imports group by 1
   `.execute(db)
   const backlog: Backlog = {
     states: { awaiting_upload: 0, queued: 0, processing: 0, held: 0 },
     oldestWaiting: { one: 0, few: 0, many: 0 },
+    oldestHeld: 0,
     runnable: 0,
     ...(await countPauses(db)),
   }
   for (const row of rows) {
     for (const state of unfinishedImportStates) backlog.states[state] += row[state]
     backlog.oldestWaiting[row.app_class] = row.oldest
+    backlog.oldestHeld = Math.max(backlog.oldestHeld, row.oldest_held)
     backlog.runnable = row.runnable
   }
   return backlog

@@ -219,6 +219,7 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     dryRun: claim.dryRun,
     rowsApplied: counts.rows_applied,
     rowsChanged: counts.rows_changed,
+    changes: claim.keepsChanges || claim.dryRun ? toChanges(counts.changes) : undefined,
     error: errorOf(end),
     errorFile: url === undefined ? undefined : { url, days: linkDays(ending) },
     errorFileEndsBeforeRow: counts.error_file_ends_before_row ?? undefined,

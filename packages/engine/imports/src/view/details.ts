@@ -30,6 +30,8 @@ export interface ImportDetails {
   errorCounts: Record<string, number>
   /** The uploaded file is stored, as far as the database knows. */
   fileStored: boolean
+  /** The file is only checked for now: nothing is applied before the check has passed. */
+  isCheck: boolean
   /** The report of a cancelled import is still to be made. */
   reportDue: boolean
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
@@ -52,7 +54,7 @@ export async function showDetails(
 ): Promise<ImportDetails | undefined> {
   if (!isUuid(importId)) return undefined
   const row = await selectImports(db)
-    .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due'])
+    .select(['content_type', 'object_key', 'position', 'columns', 'error_counts', 'report_due', 'is_check'])
     .select(['upload_expires_at', 'queued_at', 'requested_by'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(secondsTaken.as('seconds'))
@@ -72,6 +74,7 @@ export async function showDetails(
     columns: row.columns,
     errorCounts: row.error_counts,
     fileStored: row.queued_at !== null && row.files_removed_at === null,
+    isCheck: row.is_check,
     reportDue: row.report_due,
     tookMs: millisecondsTaken(row),
     requestedBy: row.requested_by,

@@ -1,0 +1,46 @@
+import { type HoldBound, type HoldIf, holdBounds, holdIfProblem } from '@sluice/contract'
+import { type Html, html } from '@sluice/html'
+
+/** What the form calls the bounds. */
+const labels: Readonly<Record<HoldBound, string>> = {
+  failed_percent: 'Percent of rows with errors',
+  changed_percent: 'Percent of rows that change or remove a stored value',
+  removed_percent: 'Percent of rows that remove a stored value',
+  new_keys: 'Number of new keys',
+}
+
+/** The name of a bound's field. Forms have another field `new_keys`. */
+const nameOf = (bound: HoldBound) => `hold_${bound}`
+
+/** Renders the bounds above which an import is held (changes.md §2). `form` is the ID of a form around other fields. */
+export function holdIfFields(current: HoldIf, form?: string): Html {
+  const bounds = typeof current === 'string' ? {} : current
+  const ofForm = form !== undefined && html` form="${form}"`
+  const field = (bound: HoldBound) => html`<label class="bound">${labels[bound]}
+      <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${bounds[bound]}"${ofForm}></label>`
+  return html`<fieldset class="narrow">
+    <legend>Ask before applying if a file has more than</legend>
+    ${holdBounds.map(field)}
+    <label><input type="checkbox" name="hold_always" value="true"${current === 'always' && html` checked`}${ofForm}> Ask before applying every file</label>
+    <p class="hint">The whole file is checked first. Nothing is applied until somebody approves it. Empty fields have no bound.</p>
+  </fieldset>`
+}
+
+/**
+ * Reads the bounds from a form's fields. Returns undefined if the form does not have them, or the problem in words if a
+ * number is refused.
+ */
+export function readHoldIf(form: URLSearchParams): { holdIf: HoldIf | undefined } | { problem: string } {
+  if (form.get('hold_always') === 'true') return { holdIf: 'always' }
+  if (!holdBounds.some((bound) => form.has(nameOf(bound)))) return { holdIf: undefined }
+  const bounds: Partial<Record<HoldBound, number>> = {}
+  for (const bound of holdBounds) {
+    const text = form.get(nameOf(bound))?.trim() ?? ''
+    if (text === '') continue
+    // Other spellings of numbers, such as hexadecimal ones, are refused like words.
+    bounds[bound] = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    const problem = holdIfProblem({ [bound]: bounds[bound] })
+    if (problem !== undefined) return { problem: `${labels[bound]}${problem.slice(bound.length)}.` }
+  }
+  return { holdIf: Object.keys(bounds).length === 0 ? 'never' : bounds }
+}
