@@ -63,6 +63,14 @@ export const errors = {
     status: 422,
     body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
   }),
+  /** Enabling a key: the app would have more enabled keys than its limit. */
+  tooManyKeys: (limit: number): ErrorAnswer => ({
+    status: 409,
+    body: { error: { messages: [fileMessages.tooManyKeys(limit)] } },
+  }),
+  /** Profile keys that a request names are disabled. */
+  disabledKeys: (keys: readonly string[]): ErrorAnswer =>
+    errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(fileMessages.keyDisabled)),
   /** Profile keys that a request names are not registered. Lists the first ten. */
   unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
     const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''

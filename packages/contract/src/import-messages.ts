@@ -71,6 +71,9 @@ export const fileMessages = {
   declaredColumnsMissing: (keys: string) => `declared columns are missing: ${keys}`,
   keysNotRegistered: (keys: string) => `profile keys are not registered: ${keys}`,
   otherType: (key: string, type: string) => `${key} is registered as ${type}`,
+  keyDisabled: (key: string) => `${key} is disabled`,
+  /** A warning about a column, which is no reason to refuse the file. */
+  columnIgnored: 'the column is ignored: its key is disabled',
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',
   changesFileGone: 'the changes file was removed',

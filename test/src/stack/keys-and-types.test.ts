@@ -34,7 +34,13 @@ const valuesOf = async (appId: number, user: string) => {
 // second-day.md §1, Command line.
 test('keys add registers keys, all or none, and names each conflict', async () => {
   const app = String((await openApp(stack)).appId)
-  const view = (key: string, type: string) => ({ key, type, registered_at: expect.any(String) })
+  const view = (key: string, type: string) => ({
+    key,
+    type,
+    registered_at: expect.any(String),
+    enabled: true,
+    description: null,
+  })
   const added = await stack.sluice('keys', 'add', '--app', app, 'zip=string', 'a=b=int')
   expect(added).toEqual({ code: 0, json: [view('a=b', 'int'), view('zip', 'string')], stderr: '' })
   const refused = await stack.sluice('keys', 'add', '--app', app, 'zip=int', 'new=int')
