@@ -170,8 +170,8 @@ export class Sluice {
   }
 
   /**
-   * Enables, disables or describes a key; an empty description removes it. Returns the key. Throws `NotFoundError` if it
-   * is not registered, and `ConflictError` if enabling it would exceed the limit of keys.
+   * Enables, disables or describes a key; an empty description removes it. Returns the key. Throws `NotFoundError` if
+   * it is not registered, and `ConflictError` if enabling it would exceed the limit of keys.
    */
   async changeKey(
     key: string,

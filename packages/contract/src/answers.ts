@@ -44,8 +44,8 @@ const userId = z.string().min(1).max(limits.userIdLength)
 const time = z.iso.datetime()
 
 /**
- * Warns that a type was inferred that may be wrong (second-day.md §1, Warnings), or that a column is ignored (changes.md
- * §4).
+ * Warns that a type was inferred that may be wrong (second-day.md §1, Warnings), or that a column is ignored
+ * (changes.md §4).
  */
 export const importWarning = z.object({
   key: z.string(),

@@ -1,4 +1,4 @@
-import { fileMessages, userIdColumn, valueMessages } from './import-messages.ts'
+import { fileMessages, keyMessages, userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
 
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
@@ -70,7 +70,7 @@ export const errors = {
   }),
   /** Profile keys that a request names are disabled. */
   disabledKeys: (keys: readonly string[]): ErrorAnswer =>
-    errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(fileMessages.keyDisabled)),
+    errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(keyMessages.disabled)),
   /** Profile keys that a request names are not registered. Lists the first ten. */
   unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
     const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''

@@ -71,12 +71,15 @@ export const fileMessages = {
   declaredColumnsMissing: (keys: string) => `declared columns are missing: ${keys}`,
   keysNotRegistered: (keys: string) => `profile keys are not registered: ${keys}`,
   otherType: (key: string, type: string) => `${key} is registered as ${type}`,
-  keyDisabled: (key: string) => `${key} is disabled`,
-  /** A warning about a column, which is no reason to refuse the file. */
-  columnIgnored: 'the column is ignored: its key is disabled',
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',
   changesFileGone: 'the changes file was removed',
   fileReplaced: 'the uploaded file was replaced',
   tooManyAttempts: (attempts: number) => `could not be processed in ${attempts} attempts`,
+} as const
+
+/** Messages about disabled keys: to an update or export with one, and the warning of an import with its column. */
+export const keyMessages = {
+  disabled: (key: string) => `${key} is disabled`,
+  columnIgnored: 'the column is ignored: its key is disabled',
 } as const

@@ -7,6 +7,7 @@ export { isIdempotencyKey } from './idempotency-key.ts'
 export { type ImportListRequest, importCursor, importListQuery } from './import-list.ts'
 export {
   fileMessages,
+  keyMessages,
   rowMessages,
   serviceErrorsColumn,
   standardPrefix,

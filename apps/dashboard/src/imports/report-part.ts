@@ -1,4 +1,4 @@
-import { fileMessages } from '@sluice/contract'
+import { keyMessages } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { ErrorRows, ImportDetails } from '@sluice/imports'
 import { count, counted } from '../layout/format.ts'
@@ -72,7 +72,7 @@ function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Ht
   return html`<section aria-labelledby="warnings">
     <h2 id="warnings">Warnings</h2>
     ${
-      warnings.some(({ message }) => message !== fileMessages.columnIgnored) &&
+      warnings.some(({ message }) => message !== keyMessages.columnIgnored) &&
       html`<p>Types that were inferred from the first rows may be wrong. ${advice}</p>`
     }
     ${warnings.slice(0, shownWarnings).map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}.${examples.length > 0 && ` For example: ${examples.join(', ')}.`}</p>`)}

@@ -5,7 +5,7 @@ import { registeredKeys } from '@sluice/profiles'
  * Queues an export of an app's profiles (second-day.md §3, Exports). Accepts the keys to export in order; undefined for
  * all enabled keys, sorted by name. Runs `alsoCommit` in the transaction that inserts the export.
  *
- * Returns the export's ID, or the keys that are not registered, or those that are disabled.
+ * Returns the export's ID, or the keys that are not registered, or the disabled keys.
  */
 export async function requestExport(
   db: Database,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   fileMessages,
+  keyMessages,
   limits,
   nameProblem,
   type ProfileKeyList,
@@ -42,7 +43,7 @@ export class DisabledKeys extends Error {
   readonly messages: string[]
 
   constructor(keys: readonly string[]) {
-    const messages = keys.map(fileMessages.keyDisabled)
+    const messages = keys.map(keyMessages.disabled)
     super(messages.join(', '))
     this.messages = messages
   }

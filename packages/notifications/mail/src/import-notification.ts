@@ -1,4 +1,4 @@
-import { fileMessages, type ImportWarning, withoutFigures } from '@sluice/contract'
+import { fileMessages, type ImportWarning, keyMessages, withoutFigures } from '@sluice/contract'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
 
@@ -26,7 +26,10 @@ export interface EndedImport {
   errorCounts: Readonly<Record<string, number>>
   /** The import's page in the dashboard; undefined if its address is not known. */
   pageUrl: string | undefined
-  /** About inferred types that may be wrong, and ignored columns. Mails omit the examples, because a sent mail cannot be deleted. */
+  /**
+   * About inferred types that may be wrong, and ignored columns. Mails omit the examples, because a sent mail cannot be
+   * deleted.
+   */
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
@@ -170,7 +173,7 @@ function whatMayBeWrong({ warnings, dryRun }: EndedImport): string | undefined {
   const advice = dryRun
     ? 'To choose them, declare the types of these columns when you import the file.'
     : 'The type of a registered key is final. Declare the types of new columns to choose them.'
-  const areOfTypes = warnings.some(({ message }) => message !== fileMessages.columnIgnored)
+  const areOfTypes = warnings.some(({ message }) => message !== keyMessages.columnIgnored)
   const lines = warnings.slice(0, maxWarnings).map(({ key, message }) => `${quoted(key)}: ${message}`)
   const more = warnings.length - lines.length
   return [

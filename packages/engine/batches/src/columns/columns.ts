@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
-  fileMessages,
   type ImportWarning,
+  keyMessages,
   type NewKeys,
   serviceErrorsColumn,
   userIdColumn,
@@ -104,7 +104,7 @@ export class Columns {
     this.names = names
     this.userIdIndex = names.indexOf(userIdColumn)
     this.#clearMarker = options?.clearMarker == null ? undefined : Buffer.from(options.clearMarker)
-    const isOfIgnored = ({ message }: ImportWarning) => message === fileMessages.columnIgnored
+    const isOfIgnored = ({ message }: ImportWarning) => message === keyMessages.columnIgnored
     this.#warnings = Map.groupBy(
       warnings.filter((warning) => !isOfIgnored(warning)),
       ({ key }) => key,
@@ -150,7 +150,7 @@ export class Columns {
     return this.#jsonKeys
   }
 
-  /** Like `jsonKeys`, without ignored columns. Returns the same object until a column is ignored, or no longer. */
+  /** Like `jsonKeys`, without ignored columns. Returns the same object until a column is ignored or applied again. */
   get writtenKeys(): readonly (Buffer | undefined)[] {
     const derived = this.#derive()
     if (derived.writtenKeys === undefined) {
@@ -244,8 +244,8 @@ export class Columns {
   }
 
   /**
-   * Ignores the columns of disabled keys, and no others, from now on (changes.md §4). Accepts the app's keys. A disabled
-   * key of an unregistered column was registered meanwhile, so its type applies.
+   * Ignores the columns of disabled keys, and no others, from now on (changes.md §4). Accepts the app's keys. If a
+   * disabled key belongs to an unregistered column, it was registered meanwhile, so its type applies.
    */
   followKeys(keys: ReadonlyMap<string, RegisteredKey>): void {
     for (const column of this.profiles) {
@@ -253,7 +253,8 @@ export class Columns {
       const registered = keys.get(key)
       const ignored = registered?.enabled === false
       if (ignored && !column.registered) this.register(column, registered.type)
-      if (ignored) this.#ignored.set(key, ignoredWarning(key, registered.type))
+      if (ignored)
+        this.#ignored.set(key, { key, type: registered.type, message: keyMessages.columnIgnored, examples: [] })
       if (ignored !== column.ignored) this.#derived = undefined
       column.ignored = ignored
     }
@@ -280,10 +281,6 @@ function ownValue<Value>(object: Readonly<Record<string, Value>>, key: string): 
 
 function warningsOf({ key, type }: ProfileColumn, losses: SpellingLosses): ImportWarning[] {
   return type === 'int' || type === 'decimal' ? losses.in(type).map((loss) => ({ key, type, ...loss })) : []
-}
-
-function ignoredWarning(key: string, type: ValueType): ImportWarning {
-  return { key, type, message: fileMessages.columnIgnored, examples: [] }
 }
 
 /** Values that are computed from the types of all columns, and from which of them are ignored. */
