@@ -49,9 +49,9 @@ export const errors = {
     body: { error: { messages: [`The import cannot be undone: ${reason}`] } },
   }),
   /**
-   * Registration of keys: keys are registered with another type. Each message names the key and its registered type.
+   * Profile keys: a key is registered with another type, or enabling one would exceed the limit of keys.
    */
-  typeConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
+  keyConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
   invalidIdempotencyKey: (): ErrorAnswer =>
     errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
   /** The original request of an idempotency key has no response yet. */
@@ -62,11 +62,6 @@ export const errors = {
   idempotencyKeyReused: (): ErrorAnswer => ({
     status: 422,
     body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
-  }),
-  /** Enabling a key: the app would have more enabled keys than its limit. */
-  tooManyKeys: (limit: number): ErrorAnswer => ({
-    status: 409,
-    body: { error: { messages: [fileMessages.tooManyKeys(limit)] } },
   }),
   /** Profile keys that a request names are disabled. */
   disabledKeys: (keys: readonly string[]): ErrorAnswer =>

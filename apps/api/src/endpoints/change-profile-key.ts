@@ -1,4 +1,4 @@
-import { errors, keyChange, limits, profileKeyView } from '@sluice/contract'
+import { errors, fileMessages, keyChange, limits, profileKeyView } from '@sluice/contract'
 import { changeKeys, KeyLimitExceeded, keyChangeText, UnregisteredKeys } from '@sluice/profiles'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
@@ -38,7 +38,11 @@ export const changeProfileKey = endpoint({
     wrong('enabled', 'The value of enabled is not a boolean.', { enabled: 'yes' }),
     wrong('description', 'The description is too long.', { description: 'x'.repeat(limits.keyDescriptionLength + 1) }),
     refusal('unknown', 'The key is not registered.', errors.notFound()),
-    refusal('too_many_keys', 'The app would have more enabled keys than its limit.', errors.tooManyKeys(500)),
+    refusal(
+      'too_many_keys',
+      'The app would have more enabled keys than its limit.',
+      errors.keyConflict(fileMessages.tooManyKeys(500)),
+    ),
   ],
   serve:
     ({ db, settings }) =>
@@ -51,7 +55,7 @@ export const changeProfileKey = endpoint({
         return keys[0] ?? answer(reply, errors.notFound())
       } catch (error) {
         if (error instanceof UnregisteredKeys) return answer(reply, errors.notFound())
-        if (error instanceof KeyLimitExceeded) return answer(reply, errors.tooManyKeys(error.limit))
+        if (error instanceof KeyLimitExceeded) return answer(reply, errors.keyConflict(error.message))
         throw error
       }
     },

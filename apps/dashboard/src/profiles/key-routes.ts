@@ -17,9 +17,7 @@ export const keyRoutes: PageRoutes = (dashboard, context) => {
   const { db, settings } = context
 
   dashboard.get<KeyQuery>('/apps/:appId/profiles/key', async (request, reply) => {
-    const name = String(request.query.key ?? '')
-    // Postgres refuses NUL.
-    const [key] = name.includes('\0') ? [] : await listKeys(db, visitedApp(request).appId, [name.toWellFormed()])
+    const [key] = await listKeys(db, visitedApp(request).appId, [String(request.query.key ?? '')])
     if (key === undefined) throw new PageNotFound()
     return sendPage(reply, { title: `Key ${key.key}`, area: 'profiles', content: keyContent(request, key) })
   })

@@ -4,8 +4,8 @@ import { count, counted, shortDatetime } from '../layout/format.ts'
 import { exportForm } from './export-section.ts'
 
 /**
- * Renders a table of the keys, and states how many of them may be enabled, and whether the figures are from all users or
- * from a sample.
+ * Renders a table of the keys. States how many keys may be enabled, and whether the figures are from all users or from
+ * a sample.
  */
 export function keysContent(appId: number, { keys, limit, sampled, isComplete }: ProfileStatistics): Html {
   if (keys.length === 0) {

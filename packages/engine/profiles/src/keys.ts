@@ -15,11 +15,9 @@ import { oneAfterAnother } from '@sluice/joined-calls'
 /** The app would have more enabled profile keys than its limit (service.md, Errors). */
 export class KeyLimitExceeded extends Error {
   override readonly name = 'KeyLimitExceeded'
-  readonly limit: number
 
   constructor(limit: number) {
     super(fileMessages.tooManyKeys(limit))
-    this.limit = limit
   }
 }
 
@@ -169,11 +167,8 @@ interface KeyChange {
 
 /** Returns a change of keys for the audit log, such as `disabled: plan, zip`. */
 export function keyChangeText({ keys, enabled, description }: KeyChange): string {
-  const changes = [
-    ...(enabled === undefined ? [] : [enabled ? 'enabled' : 'disabled']),
-    ...(description === undefined ? [] : ['described']),
-  ]
-  return `${changes.join(' and ')}: ${keys.join(', ')}`
+  const state = enabled === undefined ? [] : [enabled ? 'enabled' : 'disabled']
+  return `${[...state, ...(description === undefined ? [] : ['described'])].join(' and ')}: ${keys.join(', ')}`
 }
 
 /**

@@ -172,7 +172,7 @@ export class Columns {
     return this.#derive().unregistered
   }
 
-  /** The settled types by key, in column order, without ignored columns. Returns the same object until a type changes. */
+  /** The settled types by key, in column order, without ignored columns. Returns the same object until they change. */
   get types(): Readonly<Record<string, ValueType>> {
     return this.#derive().types
   }
