@@ -102,7 +102,7 @@ interface Description {
 /** Who may call an endpoint. An endpoint has to state it, so that a forgotten limit does not open it to everybody. */
 type Access = { limit: RateLimited; isPublic?: never } | { isPublic: true; limit?: never }
 
-type Route = `${'GET' | 'POST' | 'DELETE'} /${string}`
+type Route = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 
 /** The parameters in a path, by name. */
 type Params<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -141,7 +141,7 @@ export interface Endpoint extends Description {
   limit?: RateLimited
   /** Anybody may call the endpoint, without a token. */
   isPublic?: true
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** With parameters in braces: `/v1/users/{user_id}`. */
   path: string
   query?: z.ZodObject

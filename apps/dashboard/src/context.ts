@@ -37,7 +37,7 @@ export interface DashboardContext {
   uploadLimiter?: AppLimiter
   /** If it is missing, the rate of pages and forms is not limited. */
   requestLimiter?: RequestLimiter
-  settings: Settings<'WAITING_IMPORTS_LIMIT' | (typeof deletionRequestSettings)[number]>
+  settings: Settings<'PROFILE_KEY_LIMIT' | 'WAITING_IMPORTS_LIMIT' | (typeof deletionRequestSettings)[number]>
   /** The address of the dashboard for people. */
   dashboardUrl: string
   /** The address of the API for clients. Links to error files begin with it. */

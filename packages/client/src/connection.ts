@@ -24,7 +24,7 @@ export interface ConnectionOptions {
 
 /** One request to the API. */
 export interface ApiCall {
-  method?: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query. */
   path: string
   /** Sent as JSON. */

@@ -12,7 +12,7 @@ const withoutJson = 'unsupportedFileType'
 const catalogue = Object.entries(errors)
   .filter(([name]) => name !== withoutJson)
   .map(([name, make]) => {
-    const list = ['unregisteredKeys', 'unavailable'].includes(name) ? ['a'] : 1
+    const list = ['unregisteredKeys', 'disabledKeys', 'unavailable'].includes(name) ? ['a'] : 1
     return [name, (make as (...args: unknown[]) => ErrorAnswer)(list, 1)] as const
   })
 

@@ -165,7 +165,7 @@ export class Sluice {
     }
   }
 
-  /** Returns the app's profile keys with their types. */
+  /** Returns the app's profile keys with their types, enabled or not. */
   async keys({ signal }: CallOptions = {}): Promise<ProfileKeyView[]> {
     return (await this.#connection.send<ProfileKeysAnswer>({ path: '/v1/profile_keys', signal })).body.profile_keys
   }
@@ -177,6 +177,19 @@ export class Sluice {
   ): Promise<ProfileKeyView[]> {
     const keys = Object.entries(types).map(([key, type]) => ({ key, type }))
     return (await this.#post<ProfileKeysAnswer>('/v1/profile_keys', { profile_keys: keys }, signal)).profile_keys
+  }
+
+  /**
+   * Enables, disables or describes a key; an empty description removes it. Returns the key. Throws `NotFoundError` if
+   * it is not registered, and `ConflictError` if enabling it would exceed the limit of keys.
+   */
+  async changeKey(
+    key: string,
+    change: { enabled?: boolean; description?: string | null },
+    { signal }: CallOptions = {},
+  ): Promise<ProfileKeyView> {
+    const path = `/v1/profile_keys/${encodeURIComponent(key)}`
+    return (await this.#connection.send<ProfileKeyView>({ method: 'PATCH', path, body: change, signal })).body
   }
 
   /**

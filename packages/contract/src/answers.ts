@@ -43,10 +43,13 @@ const type = z.enum(valueTypes)
 const userId = z.string().min(1).max(limits.userIdLength)
 const time = z.iso.datetime()
 
-/** Warns that a type was inferred that may be wrong (second-day.md §1, Warnings). */
+/**
+ * Warns that a type was inferred that may be wrong (second-day.md §1, Warnings), or that a column is ignored
+ * (changes.md §4).
+ */
 export const importWarning = z.object({
   key: z.string(),
-  type: z.enum(['int', 'decimal', 'string']),
+  type,
   message: z.string(),
   examples: z.array(z.string()).max(3),
 })
@@ -114,7 +117,7 @@ export const importView = z
     types: z.record(z.string(), type),
     warnings: z.array(importWarning).meta({
       description:
-        'Inferred types that may be wrong: values lose their spelling in an int or decimal, or few values among the first rows made the key a string. Declare the type to choose it.',
+        'Inferred types that may be wrong: values lose their spelling in an int or decimal, or few values among the first rows made the key a string. Declare the type to choose it. Also columns that are ignored because their keys are disabled.',
     }),
     requested_at: time,
     started_at: time.nullable(),
@@ -169,12 +172,31 @@ export const exportView = z
 export type ExportView = z.output<typeof exportView>
 
 /** A registered profile key as the API and the command line show it (design.md §2, Key list). */
-export const profileKeyView = z.object({ key, type, registered_at: time })
+export const profileKeyView = z
+  .object({
+    key,
+    type,
+    registered_at: time,
+    enabled: z
+      .boolean()
+      .meta({ description: 'Values of a disabled key stay stored, and nothing reads or writes them.' }),
+    description: z.string().max(limits.keyDescriptionLength).nullable(),
+  })
+  .meta({ id: 'ProfileKey' })
 export type ProfileKeyView = z.output<typeof profileKeyView>
 
-/** Answer of `GET` and `POST /v1/profile_keys`: keys sorted by the bytes of their names. */
+/** Answer of `POST /v1/profile_keys`: keys sorted by the bytes of their names. */
 export const profileKeysAnswer = z.object({ profile_keys: z.array(profileKeyView) }).meta({ id: 'ProfileKeys' })
 export type ProfileKeysAnswer = z.output<typeof profileKeysAnswer>
+
+/** Answer of `GET /v1/profile_keys` (changes.md §4). */
+export const profileKeyList = profileKeysAnswer
+  .extend({
+    limit: z.int().positive().meta({ description: 'Maximum number of enabled keys.' }),
+    enabled_keys: count,
+  })
+  .meta({ id: 'ProfileKeyList' })
+export type ProfileKeyList = z.output<typeof profileKeyList>
 
 const maxPrecise = Number.MAX_SAFE_INTEGER
 

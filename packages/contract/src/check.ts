@@ -28,7 +28,8 @@ export function checkRequest<Value>(schema: z.ZodType<Value>, given: unknown): C
 function messagesOf({ issues }: z.ZodError): string[] {
   return issues.slice(0, limits.messagesPerAnswer).map(({ message, path, ...issue }) => {
     if (issue.code === 'custom' && issue.params?.isWhole === true) return message
-    return `${path.map((step) => (typeof step === 'number' ? `[${step}]` : String(step))).join('')} ${message}`
+    const place = path.map((step) => (typeof step === 'number' ? `[${step}]` : String(step))).join('')
+    return place === '' ? message : `${place} ${message}`
   })
 }
 

@@ -1,4 +1,4 @@
-import { fileMessages, userIdColumn, valueMessages } from './import-messages.ts'
+import { fileMessages, keyMessages, userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
 
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
@@ -56,9 +56,9 @@ export const errors = {
     body: { error: { messages: [`The import cannot be undone: ${reason}`] } },
   }),
   /**
-   * Registration of keys: keys are registered with another type. Each message names the key and its registered type.
+   * Profile keys: a key is registered with another type, or enabling one would exceed the limit of keys.
    */
-  typeConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
+  keyConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
   invalidIdempotencyKey: (): ErrorAnswer =>
     errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
   /** The original request of an idempotency key has no response yet. */
@@ -70,6 +70,9 @@ export const errors = {
     status: 422,
     body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
   }),
+  /** Profile keys that a request names are disabled. */
+  disabledKeys: (keys: readonly string[]): ErrorAnswer =>
+    errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(keyMessages.disabled)),
   /** Profile keys that a request names are not registered. Lists the first ten. */
   unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
     const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''

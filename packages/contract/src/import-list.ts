@@ -83,8 +83,8 @@ export const importListQuery = z.object({
 })
 
 /**
- * Query of `GET /v3/user_profiles/bulk_import/{import_id}` (changes.md §5): answer at the next change of state, or after
- * so many seconds. With the state that the client knows, answer at once if it is another one already.
+ * Query of `GET /v3/user_profiles/bulk_import/{import_id}` (changes.md §5): answer at the next change of state, or
+ * after so many seconds. With the state that the client knows, answer at once if it is another one already.
  */
 export const importWaitQuery = z.object({
   wait: parameter('wait', parseWait, `must be a whole number from 1 to ${limits.waitSeconds}`, {

@@ -79,3 +79,9 @@ export const fileMessages = {
   notApproved: (limit: string) => `held for ${limit} without approval`,
   tooManyAttempts: (attempts: number) => `could not be processed in ${attempts} attempts`,
 } as const
+
+/** Messages about disabled keys: to an update or export with one, and the warning of an import with its column. */
+export const keyMessages = {
+  disabled: (key: string) => `${key} is disabled`,
+  columnIgnored: 'the column is ignored: its key is disabled',
+} as const

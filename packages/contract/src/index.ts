@@ -7,6 +7,7 @@ export { isIdempotencyKey } from './idempotency-key.ts'
 export { type ImportListRequest, importCursor, importListQuery, importWaitQuery } from './import-list.ts'
 export {
   fileMessages,
+  keyMessages,
   rowMessages,
   serviceErrorsColumn,
   standardPrefix,
@@ -24,7 +25,7 @@ export {
 export { isJsonObject, JsonNumber, type JsonObject } from './json-object.ts'
 export { limits } from './limits.ts'
 export { isLonger, nameProblem, textProblem } from './name.ts'
-export { keyProblem, keyRegistration, reservedName, typeConflicts, unknownType } from './profile-keys.ts'
+export { keyChange, keyProblem, keyRegistration, reservedName, typeConflicts, unknownType } from './profile-keys.ts'
 export { isUuid, parseFileToken } from './uuid.ts'
 export { type ValueType, valueTypes } from './value-type.ts'
 export { type WebhookBody, type WebhookEvent, webhookEvents, webhookTest } from './webhook.ts'

@@ -46,6 +46,8 @@ export const limits = {
   fileNameLength: 255,
   /** Maximum number of characters (Unicode code points) of a clear marker. */
   clearMarkerLength: 32,
+  /** Maximum number of characters (Unicode code points) of a key's description. */
+  keyDescriptionLength: 255,
   /** Maximum number of keys in one registration of keys. */
   keysPerRequest: 500,
   /** Maximum number of characters (Unicode code points) of a string value. */

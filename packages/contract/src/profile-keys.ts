@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { documented, nameOf, refuse } from './check.ts'
-import { fileMessages, serviceErrorsColumn, standardPrefix, userIdColumn } from './import-messages.ts'
+import { fileMessages, overLength, serviceErrorsColumn, standardPrefix, userIdColumn } from './import-messages.ts'
 import { isJsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
-import { nameProblem } from './name.ts'
+import { isLonger, nameProblem, textProblem } from './name.ts'
 import { type ValueType, valueTypes } from './value-type.ts'
 
 /** Columns with these names have another meaning in a file, so no import could write such a key. */
@@ -60,6 +60,8 @@ export function typeConflicts(registered: Iterable<readonly [key: string, type: 
   return Array.from(registered, ([key, type]) => fileMessages.otherType(key, type))
 }
 
+const onlyMembers = 'The request body must have enabled, description or both, and no other member.'
+
 const entry = z.object({ key: nameOf(limits.keyLength), type: z.enum(valueTypes) })
 const most = limits.keysPerRequest
 
@@ -104,3 +106,32 @@ function addKey(keys: Map<string, ValueType>, entry: unknown, place: string): st
   keys.set(key, type)
   return undefined
 }
+
+/**
+ * Body of `PATCH /v1/profile_keys/{key}` (changes.md §4): at least one of its members. An empty description counts as
+ * null, which removes it.
+ */
+export const keyChange = z
+  .strictObject(
+    {
+      enabled: z
+        .boolean('must be a boolean')
+        .optional()
+        .meta({ description: 'Enabling must not exceed the limit of keys.' }),
+      description: z
+        .string('must be a string or null')
+        .superRefine((text, context) => {
+          const isLong = isLonger(text, limits.keyDescriptionLength)
+          const message = isLong ? overLength(limits.keyDescriptionLength) : textProblem(text)
+          if (message !== undefined) context.addIssue({ code: 'custom', message })
+        })
+        .nullish()
+        .transform((text) => (text === '' ? null : text))
+        .meta({ maxLength: limits.keyDescriptionLength, description: 'Null or an empty text removes it.' }),
+    },
+    onlyMembers,
+  )
+  .superRefine((change, context) => {
+    if (Object.keys(change).length === 0) refuse(context, onlyMembers)
+  })
+  .meta({ id: 'ProfileKeyChange' })

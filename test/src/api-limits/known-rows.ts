@@ -56,8 +56,19 @@ async function insertProfileKeys(db: Database, appId: number): Promise<void> {
   const keys = [
     { app_id: appId, key: 'name', type: 'string' as const },
     { app_id: appId, key: 'age', type: 'int' as const },
+    { app_id: appId, key: 'zip', type: 'string' as const },
+    { app_id: appId, key: 'plan', type: 'string' as const, enabled: false },
   ]
   await db.insertInto('profile_keys').values(keys).execute()
+}
+
+/** Runs `action` while the app has as many keys as it may have. */
+export async function withAllKeys<Result>(db: Database, appId: number, action: () => Promise<Result>): Promise<Result> {
+  const keys = Array.from({ length: 500 }, (_, index) => ({ app_id: appId, key: `full${index}`, type: 'int' as const }))
+  await db.insertInto('profile_keys').values(keys).execute()
+  const result = await action()
+  await db.deleteFrom('profile_keys').where('app_id', '=', appId).where('key', 'like', 'full%').execute()
+  return result
 }
 
 /**

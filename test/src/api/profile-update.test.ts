@@ -19,7 +19,8 @@ interface Entry {
 }
 
 const update = (app: App, ...entries: Entry[]) => send(api, app, path, { user_id: 'u1', user_profiles: entries })
-const keysOf = async ({ appId }: App) => Object.fromEntries(await registeredKeys(api.database.db, appId))
+const keysOf = async ({ appId }: App) =>
+  Object.fromEntries([...(await registeredKeys(api.database.db, appId))].map(([key, { type }]) => [key, type]))
 
 describe('202', () => {
   // service.md, Endpoints 2.

@@ -81,7 +81,7 @@ export async function send(
   app: App | undefined,
   path: string,
   body: unknown,
-  options: { method?: 'GET' | 'POST' | 'DELETE'; headers?: Record<string, string | undefined> } = {},
+  options: { method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'; headers?: Record<string, string | undefined> } = {},
 ): Promise<Answer> {
   const headers = {
     'content-type': 'application/json',

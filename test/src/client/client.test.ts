@@ -56,6 +56,9 @@ test.concurrent('users and keys are registered, a file is imported with progress
   expect(await sluice.showImport(view.import_id)).toEqual(view)
   expect(await Array.fromAsync(sluice.imports({ state: 'completed', source: 'v3' }))).toEqual([view])
   expect(await Array.fromAsync(sluice.imports({ state: 'failed' }))).toEqual([])
+  expect(await sluice.changeKey('zip', { enabled: false, description: 'x' })).toMatchObject({ enabled: false })
+  expect(await sluice.changeKey('zip', { enabled: true })).toMatchObject({ enabled: true, description: 'x' })
+  await expect(sluice.changeKey('nothing', { enabled: true })).rejects.toBeInstanceOf(NotFoundError)
   expect((await sluice.keys()).map(({ key, type }) => [key, type])).toEqual([
     ['age', 'int'],
     ['zip', 'string'],

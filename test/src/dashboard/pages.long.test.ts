@@ -39,6 +39,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       profiles: [`/apps/${appId}/profiles`, 'Profiles'],
       'profiles-user': [`/apps/${appId}/profiles/user?user=user-2`, 'One user'],
       'profiles-nobody': [`/apps/${appId}/profiles/user?user=nobody`, 'One user'],
+      'profiles-key': [`/apps/${appId}/profiles/key?key=plan`, 'Key plan'],
       help: ['/help', 'Help'],
       deletions: [`/apps/${appId}/deletions`, 'Deletions'],
       settings: [`/apps/${appId}/settings`, 'Settings'],
@@ -96,6 +97,32 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await still.getByRole('heading', { name: 'Access keys' }).waitFor()
     expect(await still.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
     await reader.close()
+    await context.close()
+  })
+
+  // changes.md §4.
+  test('a member describes and disables a key, and enables it again', async () => {
+    const { appId } = await openSampleApp(dashboard, 'Key shop', 'keys@example.com')
+    const { page, context, problems } = await openWindow(browser, dashboard, 'keys@example.com')
+    await page.goto(`/apps/${appId}/profiles`)
+    await page.getByRole('heading', { name: '5 of 500 keys' }).waitFor()
+    await page.getByRole('link', { name: 'Change plan' }).click()
+    await page.getByLabel('Description').fill('The plan that a customer pays for, as the billing system names it')
+    await page.getByRole('button', { name: 'Save the description' }).click()
+    await page.getByText('The plan that a customer pays for').waitFor()
+    await page.getByRole('link', { name: 'Change plan' }).click()
+    await page.getByRole('button', { name: 'Disable plan' }).click()
+    await page.getByRole('heading', { name: '4 of 500 keys' }).waitFor()
+    expect(await page.getByRole('checkbox', { name: 'Export plan' }).count()).toBe(0)
+    await expectAccessible(page)
+    await takePictures(page, 'profiles-disabled')
+    await page.getByRole('link', { name: 'Change plan' }).click()
+    await page.getByRole('button', { name: 'Enable plan' }).waitFor()
+    await expectAccessible(page)
+    await takePictures(page, 'profiles-key-disabled')
+    await page.getByRole('button', { name: 'Enable plan' }).click()
+    await page.getByRole('heading', { name: '5 of 500 keys' }).waitFor()
+    expect(problems).toEqual([])
     await context.close()
   })
 

@@ -58,8 +58,47 @@ describe('exports', () => {
     const { appId, page, member } = await openShop('refused@example.com')
     const refused = await member.post(`${page}/exports`, { key: 'nothing' }, page)
     expect(refused.status).toBe(400)
-    expect(refused.text).toContain('A ticked key is not registered.')
+    expect(refused.text).toContain('A ticked key is not registered, or disabled.')
     expect(await dashboard.db.selectFrom('exports').selectAll().where('app_id', '=', appId).execute()).toEqual([])
+  })
+})
+
+// changes.md §4.
+describe('keys', () => {
+  test('a disabled key keeps its values, and no page shows them until it is enabled again', async () => {
+    const { page, member } = await openShop('switch@example.com')
+    const change = (fields: Record<string, string>) => member.post(`${page}/key`, { key: 'plan', ...fields }, page)
+    expect((await member.get(`${page}/key?key=plan`)).text).toContain('Disable plan')
+    const asked = await change({ enabled: 'false' })
+    expect([asked.status, asked.headers.get('location')]).toEqual([303, `${page}#keys`])
+    await change({ description: 'What <b>they</b> pay' })
+    const profiles = (await member.get(page)).text
+    for (const words of ['4 of 500 keys', '1 disabled key does not count', 'What &lt;b&gt;they&lt;/b&gt; pay'])
+      expect(profiles).toContain(words)
+    expect(profiles).not.toContain('premium')
+    expect((await member.get(`${page}/user?user=user-1`)).text).not.toContain('basic')
+    await change({ enabled: 'true' })
+    expect((await member.get(page)).text).toContain('premium')
+    expect((await member.get(`${page}/user?user=user-1`)).text).toContain('basic')
+  })
+
+  test('a key that cannot be changed, or of another app, is refused, and the page says why', async () => {
+    const { page, member } = await openShop('wrong-key@example.com')
+    const stranger = await openShop('key-stranger@example.com')
+    expect((await member.get(`${page}/key?key=nothing`)).status).toBe(404)
+    expect((await stranger.member.get(`${page}/key?key=plan`)).status).toBe(404)
+    expect((await member.post(`${page}/key`, { key: 'nothing', enabled: 'false' }, page)).status).toBe(404)
+    expect((await member.post(`${page}/key`, { key: 'plan' }, page)).status).toBe(400)
+    const long = await member.post(`${page}/key`, { key: 'plan', description: 'x'.repeat(256) }, page)
+    expect([long.status, long.text]).toEqual([
+      400,
+      expect.stringContaining('description should be at most 255 characters'),
+    ])
+    await member.post(`${page}/key`, { key: 'plan', enabled: 'false' }, page)
+    await sql`update apps set profile_key_limit = 4`.execute(dashboard.db)
+    const full = await member.post(`${page}/key`, { key: 'plan', enabled: 'true' }, page)
+    expect([full.status, full.text]).toEqual([409, expect.stringContaining('limit of enabled user profile(4)')])
+    await sql`update apps set profile_key_limit = null`.execute(dashboard.db)
   })
 })
 

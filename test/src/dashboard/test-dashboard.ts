@@ -62,7 +62,7 @@ export async function openTestDashboard(
     s3Gateway: testGateway,
     webhookRule: { allowsHttp: false, isAllowed: openAddressRule() },
     queueStore: { databaseUrl: database.url },
-    settings: readSettings({}, ['WAITING_IMPORTS_LIMIT', 'SERVICE_TIMEZONE']),
+    settings: readSettings({}, ['PROFILE_KEY_LIMIT', 'WAITING_IMPORTS_LIMIT', 'SERVICE_TIMEZONE']),
     ...(await more(database, url)),
   }
   const operations = { metrics: openMetrics(), readiness: openReadiness() }

@@ -13,7 +13,8 @@ const app = eachWithApp(['u1', 'u2'], { BATCH_ROWS: '2', INFERENCE_ROWS: '2' })
 const register = (keys: Record<string, ValueType>) =>
   app.db.transaction().execute((tx) => registerKeys(tx, app.appId, new Map(Object.entries(keys)), 500))
 
-const keysOf = async () => Object.fromEntries(await registeredKeys(app.db, app.appId))
+const keysOf = async () =>
+  Object.fromEntries([...(await registeredKeys(app.db, app.appId))].map(([key, { type }]) => [key, type]))
 
 /** The fixture with this many rows for inference, and larger batches. */
 function withRows(inferenceRows: number): ImportFixture {

@@ -273,6 +273,14 @@ const recorded: Record<string, Action> = {
       target: '1 column',
     }),
   },
+  'POST /apps/:appId/profiles/key': {
+    what: 'key.change',
+    async do() {
+      await dashboard.db.insertInto('profile_keys').values({ app_id: appId, key: 'plan', type: 'string' }).execute()
+      const answer = await asMember(`${profiles()}/key`, { key: 'plan', enabled: 'false' }, profiles())
+      return { ...answer, target: 'disabled: plan' }
+    },
+  },
   'POST /apps/:appId/profiles/exports': {
     what: 'export.request',
     async do() {
@@ -412,6 +420,7 @@ const repeated: [string, () => Promise<{ status: number }>][] = [
       return await asMember(`/apps/${appId}/imports/${importId}/cancel`, {}, settings())
     },
   ],
+  ['key.change', () => asMember(`/apps/${appId}/profiles/key`, { key: 'plan', enabled: 'false' }, settings())],
   ['column_mapping.forget', () => asMember(`${dataImport()}/mappings/forget`, columnMapping, dataImport())],
   ['app.resume', () => asOperator(`/apps/${appId}/operation/resume`, `/apps/${appId}/operation`)],
   [

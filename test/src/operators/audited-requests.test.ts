@@ -52,6 +52,15 @@ const apiRecorded: Record<
       return { ...(await send(api, app, `/v3/user_profiles/bulk_import/${importId}/undo`, {})), target: importId }
     },
   },
+  'PATCH /v1/profile_keys/:key': {
+    what: 'key.change',
+    async do(app) {
+      await send(api, app, '/v1/profile_keys', { profile_keys: [{ key: 'plan', type: 'string' }] })
+      const body = { enabled: false, description: 'secret-user' }
+      const answer = await send(api, app, '/v1/profile_keys/plan', body, { method: 'PATCH' })
+      return { ...answer, target: 'disabled and described: plan' }
+    },
+  },
   'POST /v3/user_data_deletions': {
     what: 'deletion.request',
     async do(app) {

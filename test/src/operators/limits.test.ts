@@ -105,7 +105,7 @@ test('a limit of profile keys holds for imports, dry runs and updates', async ()
   await setAppLimits(db, appId, { profileKeys: 5 })
   await register()
   expect(await keyRegistry(db, appId, 3)).toMatchObject({ limit: 5 })
-  expect((await keyRegistry(db, appId, 3)).types.size).toBe(5)
+  expect((await keyRegistry(db, appId, 3)).enabled).toBe(5)
   await fixture.close()
 })
 

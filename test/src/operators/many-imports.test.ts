@@ -115,7 +115,7 @@ test('the app and the times of the ends choose among failed imports', async () =
   expect(await list('--until', '2h')).toEqual([old])
 })
 
-test('unfinished imports are cancelled together, so that none of those that wait starts in between', async () => {
+test('unfinished imports are cancelled together, so that no waiting import starts in between', async () => {
   const [one, two] = apps
   const ids = [await queued(one), await queued(one), await queued(two)]
   const { json } = await run('cancel', '--all', '--state', 'queued', '--yes')

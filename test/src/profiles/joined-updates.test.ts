@@ -86,8 +86,8 @@ test('a refused update leaves nothing, and the updates joined with it are applie
   expect(await valuesOf(app, 'u7')).toEqual({})
   expect(await valuesOf(app, 'u8')).toEqual({ fresh: 'x' })
   expect([...(await registeredKeys(database.db, app))]).toEqual([
-    ['fresh', 'string'],
-    ['n', 'int'],
+    ['fresh', { type: 'string', enabled: true }],
+    ['n', { type: 'int', enabled: true }],
   ])
 })
 

@@ -34,8 +34,8 @@ test('of many writers that register a key at once with different types, all lear
   const types = ['int', 'decimal', 'datetime', 'string'] as const
   const wanted = Array.from({ length: 16 }, (_, i) => types[i % 4] ?? 'int')
   const learned = await Promise.all(wanted.map((type) => register({ k: type })))
-  const [type] = (await registeredKeys(database.db, appId)).values()
-  expect(new Set(learned.map((keys) => keys.get('k')))).toEqual(new Set([type]))
+  const [key] = (await registeredKeys(database.db, appId)).values()
+  expect(new Set(learned.map((keys) => keys.get('k')))).toEqual(new Set([key?.type]))
 })
 
 // service.md, Errors; design.md §3, Registering keys.

@@ -18,7 +18,7 @@ afterAll(async () => await database.close())
 
 /** Returns fill rates by key, percent. */
 async function fillOf(appId: number) {
-  const { keys, sampled, isComplete } = await profileStatistics(database.db, appId)
+  const { keys, sampled, isComplete } = await profileStatistics(database.db, appId, 500)
   const filled = Object.fromEntries(keys.map(({ key, filled }) => [key, Math.round((100 * filled) / sampled)]))
   return { filled, sampled, isComplete, keys }
 }
@@ -50,5 +50,5 @@ test('an app that random pages hardly reach is estimated from its first users', 
 })
 
 test('an app without users or keys has no statistics', async () => {
-  expect(await profileStatistics(database.db, 4)).toEqual({ keys: [], sampled: 0, isComplete: true })
+  expect(await profileStatistics(database.db, 4, 500)).toEqual({ keys: [], limit: 500, sampled: 0, isComplete: true })
 })

@@ -15,7 +15,12 @@ export async function useEverything(
   { appId, token }: ClientApp,
 ): Promise<string[]> {
   const changing: string[] = []
-  const send = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, type = 'application/json') => {
+  const send = async (
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    type = 'application/json',
+  ) => {
     if (method !== 'GET') changing.push(`${method} ${path}`)
     const headers = {
       'X-Service-Token': token,
@@ -29,6 +34,8 @@ export async function useEverything(
   const entry = (key: string) => ({ key, type: 'string', value: 'value' })
   const [user = ''] = generatedUsers
   await send('POST', '/v1/profile_keys', { profile_keys: [{ key: 'new key', type: 'string' }] })
+  await send('PATCH', '/v1/profile_keys/new%20key', { enabled: false, description: 'unused' })
+  await send('PATCH', '/v1/profile_keys/new%20key', { enabled: true })
   await send('POST', '/v1/users', { user_ids: ['new-user', user] })
   await Promise.all(
     generatedUsers.map((id) => send('POST', '/v2/user_profiles', { user_id: id, user_profiles: [entry('mark')] })),

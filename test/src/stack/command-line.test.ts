@@ -102,8 +102,8 @@ test('keys, imports and import show print the same data as the API', async () =>
   const { appId, completed, failed } = imported
   const keys = await stack.sluice('keys', '--app', String(appId))
   expect(keys.json).toEqual([
-    { key: 'age', type: 'int', registered_at: expect.any(String) },
-    { key: 'name', type: 'string', registered_at: expect.any(String) },
+    { key: 'age', type: 'int', registered_at: expect.any(String), enabled: true, description: null },
+    { key: 'name', type: 'string', registered_at: expect.any(String), enabled: true, description: null },
   ])
   const imports = await stack.sluice('imports', '--app', String(appId))
   expect(imports.json).toEqual([failed, completed])

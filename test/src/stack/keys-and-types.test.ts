@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { auditLogPage } from '@sluice/audit-log'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { declare, firstRequest, openApp } from './client.ts'
@@ -34,7 +35,13 @@ const valuesOf = async (appId: number, user: string) => {
 // second-day.md §1, Command line.
 test('keys add registers keys, all or none, and names each conflict', async () => {
   const app = String((await openApp(stack)).appId)
-  const view = (key: string, type: string) => ({ key, type, registered_at: expect.any(String) })
+  const view = (key: string, type: string) => ({
+    key,
+    type,
+    registered_at: expect.any(String),
+    enabled: true,
+    description: null,
+  })
   const added = await stack.sluice('keys', 'add', '--app', app, 'zip=string', 'a=b=int')
   expect(added).toEqual({ code: 0, json: [view('a=b', 'int'), view('zip', 'string')], stderr: '' })
   const refused = await stack.sluice('keys', 'add', '--app', app, 'zip=int', 'new=int')
@@ -49,6 +56,36 @@ test('keys add registers keys, all or none, and names each conflict', async () =
       code: 2,
       stderr: `sluice: ${message}\n`,
     })
+})
+
+// changes.md §4.
+test('keys disable, enable and describe change keys, all or none, and print their entries', async () => {
+  const { appId } = await openApp(stack)
+  const keys = (...args: [string, ...string[]]) => stack.sluice('keys', ...args, '--app', String(appId))
+  await keys('add', 'zip=string', 'plan=string')
+  const entries = (enabled: boolean, description: string | null = null) =>
+    ['plan', 'zip'].map((key) => ({ key, type: 'string', registered_at: expect.any(String), enabled, description }))
+  expect(await keys('disable', 'zip', 'plan')).toEqual({ code: 0, json: entries(false), stderr: '' })
+  expect(await keys('enable', 'zip', 'nothing')).toMatchObject({
+    code: 1,
+    stderr: 'sluice: profile keys are not registered: nothing\n',
+  })
+  expect((await keys('list')).json).toEqual(entries(false))
+  expect((await keys('enable', 'zip', 'plan', 'zip')).json).toEqual(entries(true))
+  expect((await keys('describe', 'zip', 'Where the user lives')).json).toEqual([
+    entries(true, 'Where the user lives')[1],
+  ])
+  expect((await keys('describe', 'zip', '')).json).toEqual([entries(true)[1]])
+  expect(await keys('describe', 'zip', 'x'.repeat(256))).toMatchObject({ code: 2 })
+  expect((await keys('disable')).code).toBe(2)
+  const log = await auditLogPage(stack.db, { appId, what: 'key.change' }, 10)
+  expect(log.entries.map(({ target, outcome }) => [target, outcome])).toEqual([
+    ['described: zip', 'done'],
+    ['described: zip', 'done'],
+    ['enabled: zip, plan, zip', 'done'],
+    ['enabled: zip, nothing', 'failed'],
+    ['disabled: zip, plan', 'done'],
+  ])
 })
 
 test('import declares types, refuses new keys, and removes values; the view names the file', async () => {

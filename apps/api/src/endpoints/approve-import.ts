@@ -27,11 +27,14 @@ export const approveImport = endpoint({
   },
   refusals: [unknownImport, refusal('not_held', 'The import is not held.', errors.notHeld('completed'))],
   serve:
-    ({ db, apiUrl }) =>
+    ({ db, apiUrl, wakeWorker }) =>
     async ({ appId, params, request, reply }) => {
       const approval = await approve(db, params.import_id, appId)
       if (approval.outcome === 'not held') return answer(reply, errors.notHeld(approval.state))
-      if (approval.outcome === 'approved') request.log.info({ import_id: params.import_id }, 'import approved')
+      if (approval.outcome === 'approved') {
+        wakeWorker?.(appId)
+        request.log.info({ import_id: params.import_id }, 'import approved')
+      }
       return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
     },
 })

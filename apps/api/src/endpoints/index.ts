@@ -2,6 +2,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { approveImport } from './approve-import.ts'
 import { bulkImportV2 } from './bulk-import-v2.ts'
 import { cancelImport } from './cancel-import.ts'
+import { changeProfileKey } from './change-profile-key.ts'
 import { changesFile, errorFile, exportFile } from './file-links.ts'
 import { getExport } from './get-export.ts'
 import { getImport } from './get-import.ts'
@@ -30,6 +31,7 @@ export const endpoints: readonly Endpoint[] = [
   removeValue,
   listProfileKeys,
   registerProfileKeys,
+  changeProfileKey,
   requestExport,
   getExport,
   exportFile,

@@ -44,7 +44,7 @@ export const registerProfileKeys = endpoint({
     refusal(
       'registered_type',
       'Keys are registered with another type. There is a message for each.',
-      errors.typeConflict(fileMessages.otherType('age', 'int')),
+      errors.keyConflict(fileMessages.otherType('age', 'int')),
     ),
   ],
   serve:
@@ -53,7 +53,7 @@ export const registerProfileKeys = endpoint({
       try {
         return { profile_keys: await declareKeys(db, appId, body.profile_keys, settings.PROFILE_KEY_LIMIT) }
       } catch (error) {
-        if (error instanceof TypeConflict) return answer(reply, errors.typeConflict(...error.messages))
+        if (error instanceof TypeConflict) return answer(reply, errors.keyConflict(...error.messages))
         if (error instanceof KeyLimitExceeded) return answer(reply, errors.badRequest(error.message))
         throw error
       }

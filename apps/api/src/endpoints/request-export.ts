@@ -55,6 +55,7 @@ export const requestExport = endpoint({
     wrong('invalid_key', 'A key is not valid.', { keys: ['name', ''] }),
     wrong('repeated_key', 'A key is named twice.', { keys: ['name', 'name'] }),
     refusal('unregistered', 'A key is not registered.', errors.unregisteredKeys(['nmae'])),
+    refusal('disabled', 'A key is disabled.', errors.disabledKeys(['plan'])),
   ],
   serve:
     ({ db }) =>
@@ -62,6 +63,7 @@ export const requestExport = endpoint({
       const queued = (exportId: string) => ({ export_id: exportId, state: 'queued' as const })
       const requested = await queueExport(db, appId, body.keys, (tx, exportId) => record(tx, queued(exportId)))
       if ('unregistered' in requested) return answer(reply, errors.unregisteredKeys(requested.unregistered))
+      if ('disabled' in requested) return answer(reply, errors.disabledKeys(requested.disabled))
       request.auditTarget = requested.exportId
       request.log.info({ app_id: appId, export_id: requested.exportId }, 'export requested')
       return queued(requested.exportId)

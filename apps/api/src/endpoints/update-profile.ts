@@ -10,7 +10,14 @@ import {
   textProblem,
   valueMessages,
 } from '@sluice/contract'
-import { checkEntries, joinedProfileUpdates, KeyLimitExceeded, TypeConflict, UnregisteredUser } from '@sluice/profiles'
+import {
+  checkEntries,
+  DisabledKeys,
+  joinedProfileUpdates,
+  KeyLimitExceeded,
+  TypeConflict,
+  UnregisteredUser,
+} from '@sluice/profiles'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
@@ -98,6 +105,7 @@ export const updateProfile = endpoint({
       ['value', 'a value is not of its type.', `age ${valueMessages.notInteger}`],
       ['text', 'a text cannot be stored.', `name ${textProblem('\0')}`],
       ['registered_type', 'a key is registered with another type.', 'age is registered as int'],
+      ['disabled', 'a key is disabled.', 'plan is disabled'],
     ].map(([name = '', when, message = '']) => refusal(name, `1003: ${when}`, errors.invalidProfile(message))),
   ],
   serve({ db, settings }) {
@@ -109,7 +117,8 @@ export const updateProfile = endpoint({
         await update(appId, userId, checked.entries)
       } catch (error) {
         if (error instanceof UnregisteredUser) return answer(reply, errors.unregisteredUser())
-        if (error instanceof TypeConflict) return answer(reply, errors.invalidProfile(...error.messages))
+        if (error instanceof TypeConflict || error instanceof DisabledKeys)
+          return answer(reply, errors.invalidProfile(...error.messages))
         if (error instanceof KeyLimitExceeded) return answer(reply, errors.invalidProfile(error.message))
         throw error
       }

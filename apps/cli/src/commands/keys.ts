@@ -1,13 +1,15 @@
 import { requireApp } from '@sluice/accounts'
+import { outcomeOf } from '@sluice/audit-log'
 import { readSettings } from '@sluice/config'
-import { checkRequest, keyRegistration, type ProfileKeyView } from '@sluice/contract'
-import { declareKeys, listKeys } from '@sluice/profiles'
+import { checkRequest, keyChange, keyRegistration, type ProfileKeyView } from '@sluice/contract'
+import { changeKeys, declareKeys, keyChangeText, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
+import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { dateOf, print, printList, table } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice keys list` and `sluice keys add` (second-day.md §1, Command line). */
+/** Adds `sluice keys` (second-day.md §1, Command line; changes.md §4). */
 export function addKeyCommands(keys: Command): void {
   const list = keys
     .command('list')
@@ -36,6 +38,47 @@ export function addKeyCommands(keys: Command): void {
       })
       print(add, added, () => table(rowsOf(added), noKeys))
     })
+
+  addSwitch(keys, 'disable', 'disable keys, all or none; their values stay stored, and imports ignore their columns')
+  addSwitch(keys, 'enable', 'enable keys, all or none, with the values that are stored')
+
+  const describe = keys
+    .command('describe')
+    .description('say what a key is for')
+    .argument('<key>', 'a registered key')
+    .argument('<text>', 'the description; an empty text removes it')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .action(async (key: string, description: string, { app }: { app: number }) => {
+      const parsed = checkRequest(keyChange, { description })
+      if ('messages' in parsed) throw new Failure(parsed.messages.join(', '), 2)
+      await change(describe, app, { keys: [key], ...parsed.value })
+    })
+}
+
+function addSwitch(keys: Command, name: 'disable' | 'enable', description: string): void {
+  const command = keys
+    .command(name)
+    .description(description)
+    .argument('<key...>', 'registered keys')
+    .requiredOption('--app <id>', 'ID of the app', parseAppId)
+    .action(
+      async (keys: string[], { app }: { app: number }) =>
+        await change(command, app, { keys, enabled: name === 'enable' }),
+    )
+}
+
+/** Changes keys, records it in the audit log, and prints the keys. */
+async function change(command: Command, appId: number, wanted: Parameters<typeof changeKeys>[2]): Promise<void> {
+  const { PROFILE_KEY_LIMIT: limit } = readSettings(process.env, ['PROFILE_KEY_LIMIT'])
+  const { keys } = await withAudit(
+    { appId, what: 'key.change', target: keyChangeText(wanted) },
+    async (db) => {
+      await requireApp(db, appId)
+      return await changeKeys(db, appId, wanted, limit)
+    },
+    ({ hasChanged }) => ({ outcome: outcomeOf(hasChanged) }),
+  )
+  print(command, keys, () => table(rowsOf(keys), noKeys))
 }
 
 /** Splits `zip=string`. A key may contain `=`, a type may not. */
@@ -48,5 +91,11 @@ export function keyAndType(pair: string): { key: string; type: string } {
 const noKeys = 'No keys.'
 
 function rowsOf(keys: readonly ProfileKeyView[]) {
-  return keys.map(({ key, type, registered_at: at }) => ({ KEY: key, TYPE: type, REGISTERED: dateOf(at) }))
+  return keys.map(({ key, type, enabled, registered_at: at, description }) => ({
+    KEY: key,
+    TYPE: type,
+    ENABLED: enabled ? 'yes' : 'no',
+    REGISTERED: dateOf(at),
+    DESCRIPTION: description ?? '',
+  }))
 }

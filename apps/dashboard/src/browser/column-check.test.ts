@@ -46,8 +46,8 @@ test('values that do not have the type of their registered key are counted; type
     ['u2', 'x', '1.5', '2026-01-01T10:00Z', '', 'y'],
     ['u3', ''],
   ]
-  const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS']
-  const { columns, refusals } = checkColumns({ header, rows }, rules({ keys: { age: 'int' } }))
+  const header = ['user_id', 'age', 'score', 'joined', 'empty', 'SERVICE_ERRORS', 'plan']
+  const { columns, refusals } = checkColumns({ header, rows }, rules({ keys: { age: 'int', plan: 'disabled' } }))
   expect(refusals).toEqual([])
   expect(columns.map(({ name, type, isRegistered, misfits }) => [name, type, isRegistered, misfits])).toEqual([
     ['user_id', 'identifies the user', false, 0],
@@ -56,6 +56,7 @@ test('values that do not have the type of their registered key are counted; type
     ['joined', 'datetime', false, 0],
     ['empty', 'no value yet', false, 0],
     ['SERVICE_ERRORS', 'ignored', false, 0],
+    ['plan', 'ignored: its key is disabled', false, 0],
   ])
 })
 

@@ -8,12 +8,13 @@ export const types = ['string', 'int', 'decimal', 'datetime'] as const
 
 export type Type = (typeof types)[number]
 
-/** The registered keys of an app with their types. */
-type Keys = Readonly<Record<string, Type>>
+/** Types of keys. */
+type Keys<KeyType = Type> = Readonly<Record<string, KeyType>>
 
 /** The settings and choices that decide, together with the file, what an import does with columns. */
 export interface ImportRules {
-  keys: Keys
+  /** The registered keys of the app. Imports ignore the columns of disabled ones. */
+  keys: Keys<Type | 'disabled'>
   /** Whether the app registers new keys, or refuses files that have any. */
   newKeys: 'register' | 'refuse'
   /** A cell with this text removes a value from the profile. Empty if there is no such text. */
@@ -127,6 +128,7 @@ function checkColumn(
   const values = cells.filter((value) => value !== '' && value !== clearMarker)
   const misfitsIn = (type: Type) => values.filter((value) => !isOfType(value, type)).length
   const registered = typeIn(keys, name)
+  if (registered === 'disabled') return { ...column, type: 'ignored: its key is disabled' }
   if (registered !== undefined)
     return { ...column, type: registered, isRegistered: true, misfits: misfitsIn(registered) }
   const inference = new TextInference()
@@ -137,6 +139,6 @@ function checkColumn(
   return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings: inference.warnings() }
 }
 
-function typeIn(keys: Keys, name: string): Type | undefined {
+function typeIn<KeyType>(keys: Keys<KeyType>, name: string): KeyType | undefined {
   return Object.hasOwn(keys, name) ? keys[name] : undefined
 }

@@ -1,8 +1,8 @@
 import { type ImportDefaults, importDefaults } from '@sluice/accounts'
-import { limits, type ValueType } from '@sluice/contract'
+import { limits } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { type Html, html } from '@sluice/html'
-import { registeredKeys } from '@sluice/profiles'
+import { type RegisteredKey, registeredKeys } from '@sluice/profiles'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
@@ -12,7 +12,7 @@ const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
 /** The registered keys of an app, and what its imports do unless the form says otherwise. */
 interface AppRules {
-  keys: ReadonlyMap<string, ValueType>
+  keys: ReadonlyMap<string, RegisteredKey>
   defaults: ImportDefaults
 }
 
@@ -30,6 +30,7 @@ export function sendDataImport(
   problem?: string,
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
+  const types = Object.fromEntries([...keys].map(([key, { type, enabled }]) => [key, enabled ? type : 'disabled']))
   return sendPage(reply, {
     title: 'Data import',
     area: 'data-import',
@@ -37,7 +38,7 @@ export function sendDataImport(
     content: html`
       ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
       <form id="upload" method="post" action="${address}" enctype="multipart/form-data" data-upload data-step
-        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(Object.fromEntries(keys))}" data-new-keys="${defaults.new_keys}">
+        data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(types)}" data-new-keys="${defaults.new_keys}">
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <input type="hidden" name="profile_types">

@@ -38,7 +38,7 @@ export function sendImportQuestion(
   reply: FastifyReply,
   appId: number,
   details: ImportDetails,
-  registered: ReadonlyMap<string, string>,
+  registered: ReadonlySet<string>,
 ): FastifyReply {
   const { view } = details
   const address = `/apps/${appId}/imports/${view.import_id}`

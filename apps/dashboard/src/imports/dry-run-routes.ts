@@ -14,7 +14,7 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const details = await detailsFor(context, request)
     if (!isImportable(details)) throw new PageNotFound()
-    return sendImportQuestion(reply, appId, details, await registeredKeys(context.db, appId))
+    return sendImportQuestion(reply, appId, details, new Set((await registeredKeys(context.db, appId)).keys()))
   })
 
   const config = { audit: { what: 'import.start', target: importParameter } } as const

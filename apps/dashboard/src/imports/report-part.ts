@@ -1,3 +1,4 @@
+import { keyMessages } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { ErrorRows, ImportDetails } from '@sluice/imports'
 import { count, counted } from '../layout/format.ts'
@@ -63,15 +64,18 @@ function bars(counts: readonly [message: string, rows: number][], most: number):
     </table></div>`
 }
 
-/** Renders the warnings about inferred types. */
+/** Renders the warnings about inferred types and ignored columns. */
 function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Html {
   const advice = isDryRun
     ? 'Choose the types of these columns when you import the file.'
     : 'The type of a registered key is final.'
   return html`<section aria-labelledby="warnings">
     <h2 id="warnings">Warnings</h2>
-    <p>Types that were inferred from the first rows may be wrong. ${advice}</p>
-    ${warnings.slice(0, shownWarnings).map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}. For example: ${examples.join(', ')}.</p>`)}
+    ${
+      warnings.some(({ message }) => message !== keyMessages.columnIgnored) &&
+      html`<p>Types that were inferred from the first rows may be wrong. ${advice}</p>`
+    }
+    ${warnings.slice(0, shownWarnings).map(({ key, message, examples }) => html`<p class="notice warn">${cut(key)}: ${message}.${examples.length > 0 && ` For example: ${examples.join(', ')}.`}</p>`)}
     ${warnings.length > shownWarnings && furtherOnes(warnings.length - shownWarnings)}
   </section>`
 }

@@ -23,8 +23,9 @@ export const exportRoutes: PageRoutes = (dashboard, context) => {
       return await sendProfiles(context, request, reply.code(400), { problem })
     }
     const requested = await requestExport(db, appId, keys.length === 0 ? undefined : keys)
-    if ('unregistered' in requested) {
-      return await sendProfiles(context, request, reply.code(400), { problem: 'A ticked key is not registered.' })
+    if (!('exportId' in requested)) {
+      const problem = 'A ticked key is not registered, or disabled.'
+      return await sendProfiles(context, request, reply.code(400), { problem })
     }
     request.auditTarget = requested.exportId
     request.log.info({ app_id: appId, export_id: requested.exportId, by: visitorOf(request).email }, 'export requested')

@@ -22,14 +22,14 @@ interface Refused {
 
 /** Answers with the page of the registered keys, the exports, and the forms that start an export or a deletion. */
 export async function sendProfiles(
-  { db, apiUrl }: DashboardContext,
+  { db, apiUrl, settings }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
   refused?: Refused,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const [statistics, exports] = await Promise.all([
-    profileStatistics(db, appId),
+    profileStatistics(db, appId, settings.PROFILE_KEY_LIMIT),
     listExports(db, apiUrl, appId, listLimit),
   ])
   const content = [
@@ -37,7 +37,7 @@ export async function sendProfiles(
     lookupForm(appId, ''),
     exportSection(request, exports),
     deletionForm(request, refused?.users),
-    keysContent(statistics),
+    keysContent(appId, statistics),
   ]
   return sendPage(reply, { title: 'Profiles', area: 'profiles', content, scripts: ['refresh-parts.ts'] })
 }

@@ -5,6 +5,7 @@ import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { profileDeletionRoutes } from './deletion-routes.ts'
 import { exportRoutes } from './export-routes.ts'
+import { keyRoutes } from './key-routes.ts'
 import { sendProfiles } from './profiles-page.ts'
 import { lookupForm, userContent } from './user-sections.ts'
 
@@ -13,6 +14,7 @@ export const profileRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   exportRoutes(dashboard, context)
   profileDeletionRoutes(dashboard, context)
+  keyRoutes(dashboard, context)
 
   dashboard.get('/apps/:appId/profiles', async (request, reply) => await sendProfiles(context, request, reply))
 

@@ -28,6 +28,7 @@ export const auditActions = {
   'import.retry': 'Retried an import',
   'import.undo': 'Undid an import',
   'import.start': 'Imported the file of a dry run',
+  'key.change': 'Enabled, disabled or described profile keys',
   'column_mapping.keep': 'Kept how the columns of a file are mapped',
   'column_mapping.forget': 'Forgot how the columns of a file are mapped',
   'export.request': 'Requested an export of all profiles',

@@ -89,7 +89,7 @@ export class Batches {
 
   /** Cuts the file into batches. Accepts its uncompressed bytes from the position on. */
   from(bytes: AsyncIterable<Buffer>): AsyncGenerator<RowBatch> {
-    const { db, columns, committed, position, maxRows } = this.#options
+    const { db, owner, columns, committed, position, maxRows } = this.#options
     const limits = {
       rows: maxRows,
       keyBytes: columns.jsonKeys.map((key) => (key === undefined ? 0 : key.length + 1)),
@@ -97,7 +97,7 @@ export class Batches {
       firstEnd: committed.batchEnd ?? position,
     }
     const batches = cutBatches(readRows(bytes, { position, columns: columns.names.length }), position, limits)
-    return joinBatches(batches, () => Math.min(maxRows, this.size.rows), joinWhileNobodyWaits(db, columns))
+    return joinBatches(batches, () => Math.min(maxRows, this.size.rows), joinWhileNobodyWaits(db, owner.appId, columns))
   }
 
   /**

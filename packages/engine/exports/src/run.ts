@@ -122,12 +122,13 @@ async function noteSnapshot(db: Database, claim: ExportClaim): Promise<void> {
 
 async function columnsOf(tx: Database, { appId, keys }: ExportClaim): Promise<ExportColumn[]> {
   const registered = await registeredKeys(tx, appId)
-  const chosen = keys ?? [...registered.keys()]
+  const enabled = new Set([...registered.keys()].filter((key) => registered.get(key)?.enabled))
+  const chosen = keys ?? [...enabled]
   if (chosen.length > limits.exportKeys) {
     throw new ExportImpossible(`an export has at most ${limits.exportKeys} keys, and the app has ${chosen.length}`)
   }
-  // A registered key is never removed.
-  return chosen.map((key) => ({ key, type: registered.get(key) ?? 'string' }))
+  // A key may have been disabled since the request named it: its column is empty then (changes.md §4).
+  return chosen.map((key) => ({ key, type: enabled.has(key) ? registered.get(key)?.type : undefined }))
 }
 
 async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytes: number }): AsyncGenerator<Buffer> {

@@ -4,7 +4,8 @@ import pg from 'pg'
 /** A column of an export besides `user_id`. */
 export interface ExportColumn {
   key: string
-  type: ValueType
+  /** Undefined for a key whose values are left out. */
+  type: ValueType | undefined
 }
 
 /**
@@ -29,8 +30,10 @@ export function copyStatement(appId: number, columns: readonly ExportColumn[]): 
 }
 
 /** Returns the SQL expression of a cell, in the form that an import reads as the same value. */
-function cell(value: string, type: ValueType): string {
+function cell(value: string, type: ExportColumn['type']): string {
   switch (type) {
+    case undefined:
+      return 'null'
     case 'string':
       // Writes an empty cell: an import does not distinguish an empty string from a missing value.
       return `nullif(${value}, '')`

@@ -3,16 +3,22 @@ export { checkEntries } from './entries.ts'
 export { mergeIntoExisting } from './existing-profile.ts'
 export { joinedProfileUpdates } from './joined-updates.ts'
 export {
+  changeKeys,
+  DisabledKeys,
   declareKeys,
   KeyLimitExceeded,
   type KeyRegistry,
+  keyChangeText,
+  keyList,
   keyRegistry,
   listKeys,
+  type RegisteredKey,
   registeredKeys,
   registerKeys,
   requireRoom,
   requireTypes,
   TypeConflict,
+  UnregisteredKeys,
 } from './keys.ts'
 export { removeValue } from './remove-value.ts'
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'

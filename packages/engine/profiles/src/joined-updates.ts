@@ -20,11 +20,11 @@ const maxEntries = 50
  * app may have.
  *
  * A shared statement never waits for a lock. An update runs alone afterwards if its user has no profile yet, or if
- * another transaction, such as an import's batch, has locked the profile. If a key is not registered with the wanted
- * type, all updates of that app run alone. Only the update with that key can fail then.
+ * another transaction, such as an import's batch, has locked the profile. If a key is disabled, or not registered with
+ * the wanted type, all updates of that app run alone. Only the update with that key can fail then.
  *
  * The returned function accepts checked entries; the last entry of each key counts. It throws `TypeConflict`,
- * `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
+ * `DisabledKeys`, `UnregisteredUser` and `KeyLimitExceeded`, with nothing written.
  */
 export function joinedProfileUpdates(db: Database, keyLimit: number) {
   const writeJoined = joinCalls<ProfileUpdate, boolean>((_, updates) => tryJoined(db, updates), {
@@ -80,7 +80,9 @@ async function writeStatement(
   const { rows } = await prepared<{ written: number[] | null }>`
     with deviating as materialized (
       select w.app_id from unnest(${keyApps}::integer[], ${keys}::text[], ${types}::text[]) as w (app_id, key, type)
-      where w.type is distinct from (select type from profile_keys k where k.app_id = w.app_id and k.key = w.key)
+      where w.type is distinct from (
+        select type from profile_keys k where k.app_id = w.app_id and k.key = w.key and k.enabled
+      )
     ), given as materialized (
       select * from unnest(${appIds}::integer[], ${userIds}::text[], ${documents}::text[])
         with ordinality as g (app_id, user_id, document, ordinal)

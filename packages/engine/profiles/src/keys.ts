@@ -1,8 +1,18 @@
-import { fileMessages, type ProfileKeyView, typeConflicts, type ValueType } from '@sluice/contract'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  fileMessages,
+  keyMessages,
+  limits,
+  nameProblem,
+  type ProfileKeyList,
+  type ProfileKeyView,
+  typeConflicts,
+  type ValueType,
+} from '@sluice/contract'
 import { type Database, encodeTextArray, retryConflicts, sql } from '@sluice/database'
 import { oneAfterAnother } from '@sluice/joined-calls'
 
-/** The app would have more profile keys than its limit (service.md, Errors). */
+/** The app would have more enabled profile keys than its limit (service.md, Errors). */
 export class KeyLimitExceeded extends Error {
   override readonly name = 'KeyLimitExceeded'
 
@@ -24,27 +34,56 @@ export class TypeConflict extends Error {
   }
 }
 
+/** A profile update has values of disabled keys (changes.md §4). */
+export class DisabledKeys extends Error {
+  override readonly name = 'DisabledKeys'
+  /** One message for each key. */
+  readonly messages: string[]
+
+  constructor(keys: readonly string[]) {
+    const messages = keys.map(keyMessages.disabled)
+    super(messages.join(', '))
+    this.messages = messages
+  }
+}
+
+/** Keys are not registered, so they cannot be changed. */
+export class UnregisteredKeys extends Error {
+  override readonly name = 'UnregisteredKeys'
+
+  constructor(keys: readonly string[]) {
+    super(fileMessages.keysNotRegistered(keys.join(', ')))
+  }
+}
+
 /**
  * Runs registrations of one app's keys one after another. They would wait for each other in Postgres anyway, but each
  * would hold a connection.
  */
 export const registerInOrder = oneAfterAnother()
 
-/** Returns the types of an app's profile keys, by key. */
-export async function registeredKeys(db: Database, appId: number): Promise<Map<string, ValueType>> {
+/** A profile key of an app. Nothing reads or writes the values of a disabled key (changes.md §4). */
+export interface RegisteredKey {
+  type: ValueType
+  enabled: boolean
+}
+
+/** Returns an app's profile keys by name, sorted. */
+export async function registeredKeys(db: Database, appId: number): Promise<Map<string, RegisteredKey>> {
   const rows = await db
     .selectFrom('profile_keys')
-    .select(['key', 'type'])
+    .select(['key', 'type', 'enabled'])
     .where('app_id', '=', appId)
     .orderBy('key')
     .execute()
-  return new Map(rows.map(({ key, type }) => [key, type]))
+  return new Map(rows.map(({ key, ...registered }) => [key, registered]))
 }
 
-/** The profile keys of an app, and how many it may have. */
+/** The profile keys of an app, and how many of them may be enabled. */
 export interface KeyRegistry {
-  /** Types by key. */
-  types: Map<string, ValueType>
+  keys: Map<string, RegisteredKey>
+  /** Number of enabled keys. */
+  enabled: number
   limit: number
 }
 
@@ -55,13 +94,15 @@ export async function keyRegistry(db: Database, appId: number, defaultLimit: num
   const rows = await db
     .selectFrom('apps as a')
     .leftJoin('profile_keys as k', 'k.app_id', 'a.app_id')
-    .select(['a.profile_key_limit', 'k.key', 'k.type'])
+    .select(['a.profile_key_limit', 'k.key', 'k.type', 'k.enabled'])
     .where('a.app_id', '=', appId)
     .orderBy('k.key')
     .execute()
-  const types = new Map<string, ValueType>()
-  for (const { key, type } of rows) if (key !== null && type !== null) types.set(key, type)
-  return { types, limit: rows[0]?.profile_key_limit ?? defaultLimit }
+  const keys = new Map<string, RegisteredKey>()
+  for (const { key, type, enabled } of rows)
+    if (key !== null && type !== null) keys.set(key, { type, enabled: enabled === true })
+  const enabled = rows.filter((row) => row.enabled).length
+  return { keys, enabled, limit: rows[0]?.profile_key_limit ?? defaultLimit }
 }
 
 /**
@@ -78,16 +119,11 @@ export async function registerKeys(
   wanted: ReadonlyMap<string, ValueType>,
   defaultLimit: number,
 ): Promise<Map<string, ValueType>> {
-  const app = await tx
-    .selectFrom('apps')
-    .select('profile_key_limit')
-    .where('app_id', '=', appId)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  const registered = await registeredKeys(tx, appId)
+  await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forNoKeyUpdate().execute()
+  const { keys: registered, enabled, limit } = await keyRegistry(tx, appId, defaultLimit)
   const missing = [...wanted].filter(([key]) => !registered.has(key))
   if (missing.length > 0) {
-    requireRoom(registered.size + missing.length, app?.profile_key_limit ?? defaultLimit)
+    requireRoom(enabled + missing.length, limit)
     const keys = encodeTextArray(missing.map(([key]) => key))
     const types = encodeTextArray(missing.map(([, type]) => type))
     await sql`
@@ -95,7 +131,7 @@ export async function registerKeys(
       select ${appId}::integer, key, type from unnest(${keys}::text[], ${types}::text[]) as m (key, type)
     `.execute(tx)
   }
-  return new Map([...wanted].map(([key, type]) => [key, registered.get(key) ?? type]))
+  return new Map([...wanted].map(([key, type]) => [key, registered.get(key)?.type ?? type]))
 }
 
 /**
@@ -110,13 +146,66 @@ export async function declareKeys(
   wanted: ReadonlyMap<string, ValueType>,
   defaultLimit: number,
 ): Promise<ProfileKeyView[]> {
-  const declare = async (tx: Database) => {
+  return await inOrder(db, appId, async (tx) => {
     const types = await registerKeys(tx, appId, wanted, defaultLimit)
     const conflicts = [...types].filter(([key, type]) => type !== wanted.get(key))
     if (conflicts.length > 0) throw new TypeConflict(conflicts)
     return await listKeys(tx, appId, [...wanted.keys()])
-  }
-  return await registerInOrder(appId, () => retryConflicts(() => db.transaction().execute(declare)))
+  })
+}
+
+function inOrder<Result>(db: Database, appId: number, change: (tx: Database) => Promise<Result>): Promise<Result> {
+  return registerInOrder(appId, () => retryConflicts(() => db.transaction().execute(change)))
+}
+
+/** What becomes of registered keys. An undefined member stays as it is. */
+interface KeyChange {
+  keys: readonly string[]
+  enabled?: boolean | undefined
+  description?: string | null | undefined
+}
+
+/** Returns a change of keys for the audit log, such as `disabled: plan, zip`. */
+export function keyChangeText({ keys, enabled, description }: KeyChange): string {
+  const state = enabled === undefined ? [] : [enabled ? 'enabled' : 'disabled']
+  return `${[...state, ...(description === undefined ? [] : ['described'])].join(' and ')}: ${keys.join(', ')}`
+}
+
+/**
+ * Enables, disables or describes registered keys, all or none (changes.md §4).
+ *
+ * Accepts the limit of enabled keys for an app without one of its own. Returns the keys as they are now, sorted, and
+ * whether any differs from before. Throws {@link UnregisteredKeys}, {@link KeyLimitExceeded}. Changes of one app's keys
+ * wait for each other, so the limit is exact.
+ */
+export async function changeKeys(
+  db: Database,
+  appId: number,
+  { keys, enabled, description }: KeyChange,
+  defaultLimit: number,
+): Promise<{ keys: ProfileKeyView[]; hasChanged: boolean }> {
+  // Postgres would refuse other names.
+  const possible = keys.filter((key) => nameProblem(key, limits.keyLength) === undefined)
+  return await inOrder(db, appId, async (tx) => {
+    const version = sql<number>`keys_version + 1`
+    await tx.updateTable('apps').set({ keys_version: version }).where('app_id', '=', appId).execute()
+    const before = await listKeys(tx, appId, possible)
+    const unregistered = keys.filter((key) => !before.some((entry) => entry.key === key))
+    if (unregistered.length > 0) throw new UnregisteredKeys(unregistered)
+    const toEnable = enabled === true ? before.filter((entry) => !entry.enabled).length : 0
+    if (toEnable > 0) {
+      const registry = await keyRegistry(tx, appId, defaultLimit)
+      requireRoom(registry.enabled + toEnable, registry.limit)
+    }
+    await tx
+      .updateTable('profile_keys')
+      .set({ enabled, description })
+      .where('app_id', '=', appId)
+      .where('key', '=', sql<string>`any(${encodeTextArray(possible)}::text[])`)
+      .execute()
+    const after = await listKeys(tx, appId, possible)
+    return { keys: after, hasChanged: !isDeepStrictEqual(before, after) }
+  })
 }
 
 /** Throws {@link TypeConflict} if keys are registered with other types than the wanted ones. Registers nothing. */
@@ -135,14 +224,20 @@ export async function requireTypes(
 export async function listKeys(db: Database, appId: number, among?: readonly string[]): Promise<ProfileKeyView[]> {
   const rows = await db
     .selectFrom('profile_keys')
-    .select(['key', 'type', 'registered_at'])
+    .select(['key', 'type', 'registered_at', 'enabled', 'description'])
     .where('app_id', '=', appId)
     .$if(among !== undefined, (query) =>
       query.where('key', '=', sql<string>`any(${encodeTextArray(among ?? [])}::text[])`),
     )
     .orderBy('key')
     .execute()
-  return rows.map(({ key, type, registered_at: at }) => ({ key, type, registered_at: at.toISOString() }))
+  return rows.map(({ registered_at: at, ...row }) => ({ ...row, registered_at: at.toISOString() }))
+}
+
+/** Lists all profile keys of an app, with its limit of enabled keys. Accepts the limit of an app without its own. */
+export async function keyList(db: Database, appId: number, defaultLimit: number): Promise<ProfileKeyList> {
+  const [keys, { limit }] = await Promise.all([listKeys(db, appId), keyRegistry(db, appId, defaultLimit)])
+  return { profile_keys: keys, limit, enabled_keys: keys.filter(({ enabled }) => enabled).length }
 }
 
 /** Throws {@link KeyLimitExceeded} if `count` keys are more than `limit`. */

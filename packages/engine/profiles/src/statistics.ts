@@ -1,20 +1,20 @@
-import type { ValueType } from '@sluice/contract'
+import type { ProfileKeyView } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
-import { registeredKeys } from './keys.ts'
+import { keyList } from './keys.ts'
 
-/** The values of a key in a sample of an app's users. */
-export interface KeyStatistics {
-  key: string
-  type: ValueType
+/** A key, and its values in a sample of an app's users. */
+export interface KeyStatistics extends ProfileKeyView {
   /** Number of users in the sample that have a value. */
   filled: number
-  /** A few different values, each cut to 60 characters. */
+  /** A few different values, each cut to 60 characters; none of a disabled key. */
   examples: string[]
 }
 
 /** An app's keys with their values in a sample of its users. */
 export interface ProfileStatistics {
   keys: KeyStatistics[]
+  /** Maximum number of enabled keys. */
+  limit: number
   /** Users in the sample. */
   sampled: number
   /** Whether the sample has all users of the app. */
@@ -34,16 +34,22 @@ const maxExamples = 3
  * Returns the registered keys of an app with their values in a sample of its users.
  *
  * The cost does not grow with the number of users. The sample of a small app has all users; the sample of a large app
- * has users of random pages.
+ * has users of random pages. Accepts the limit of keys for an app without one of its own.
  */
-export async function profileStatistics(db: Database, appId: number): Promise<ProfileStatistics> {
-  const [types, isComplete] = await Promise.all([registeredKeys(db, appId), isSmall(db, appId)])
+export async function profileStatistics(db: Database, appId: number, defaultLimit: number): Promise<ProfileStatistics> {
+  const [{ profile_keys: registered, limit }, isComplete] = await Promise.all([
+    keyList(db, appId, defaultLimit),
+    isSmall(db, appId),
+  ])
   const random = isComplete ? undefined : await statisticsOf(db, randomUsers(appId, await pageShare(db)))
   // Random pages of a large table may hold few users of this app. The first users by ID are the sample then.
   const isLargeEnough = random !== undefined && random.sampled === sampleSize
   const { sampled, found } = isLargeEnough ? random : await statisticsOf(db, firstUsers(appId))
-  const keys = [...types].map(([key, type]) => ({ key, type, filled: 0, examples: [], ...found.get(key) }))
-  return { keys, sampled, isComplete }
+  const keys = registered.map((view) => {
+    const { filled = 0, examples = [] } = found.get(view.key) ?? {}
+    return { ...view, filled, examples: view.enabled ? examples : [] }
+  })
+  return { keys, limit, sampled, isComplete }
 }
 
 /** Whether a sample can have all users of the app. */

@@ -1,7 +1,7 @@
 import type { ProfileEntry, ValueType } from '@sluice/contract'
 import { type Database, encodeTextArray, prepared, retryConflicts } from '@sluice/database'
 import { mergeIntoExisting } from './existing-profile.ts'
-import { registerInOrder, registerKeys, TypeConflict } from './keys.ts'
+import { DisabledKeys, registerInOrder, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
 
 /** The user ID is not registered (service.md, Profile update request; service.md, Errors: code 1002). */
@@ -31,8 +31,8 @@ export function profileUpdate(appId: number, userId: string, entries: readonly P
  * Updates one user's profile and registers its new keys, all or nothing (design.md §3, Profile update). When it
  * returns, the update is committed.
  *
- * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link UnregisteredUser} and `KeyLimitExceeded`, with
- * nothing written.
+ * Accepts the app's limit of keys. Throws {@link TypeConflict}, {@link DisabledKeys}, {@link UnregisteredUser} and
+ * `KeyLimitExceeded`, with nothing written.
  */
 export async function updateProfile(db: Database, update: ProfileUpdate, keyLimit: number): Promise<void> {
   // A key is new only once, so one statement is mostly enough.
@@ -57,12 +57,13 @@ async function registerAndWrite(db: Database, update: ProfileUpdate, keyLimit: n
 }
 
 /**
- * Merges the values into the profile if every key is registered with the wanted type. Otherwise writes nothing.
+ * Merges the values into the profile if every key is enabled and has the wanted type. Otherwise writes nothing.
  *
  * It is one statement and one round trip. A profile that already holds all the values is not written. `for key share`
  * keeps the user from being deleted meanwhile.
  *
- * Returns the keys that are not registered. Throws {@link TypeConflict} and {@link UnregisteredUser}.
+ * Returns the keys that are not registered. Throws {@link DisabledKeys}, {@link TypeConflict} and
+ * {@link UnregisteredUser}.
  */
 async function writeValues(
   db: Database,
@@ -71,12 +72,15 @@ async function writeValues(
   const keys = encodeTextArray([...latest.keys()])
   const wantedTypes = encodeTextArray([...latest.values()].map(({ type }) => type))
   const document = documentOf(latest)
-  const { rows } = await prepared<{ is_user: boolean; deviations: [string, ValueType | null][] | null }>`
+  const { rows } = await prepared<{
+    is_user: boolean
+    deviations: [string, ValueType | null, boolean | null][] | null
+  }>`
     with deviating as materialized (
-      select w.key, k.type
+      select w.key, k.type, k.enabled
       from unnest(${keys}::text[], ${wantedTypes}::text[]) as w (key, type)
       left join profile_keys k on k.app_id = ${appId}::integer and k.key = w.key
-      where k.type is distinct from w.type
+      where k.type is distinct from w.type or not k.enabled
     ), found as materialized (
       select app_id, user_id from users where app_id = ${appId}::integer and user_id = ${userId} for key share
     ), written as (
@@ -85,9 +89,11 @@ async function writeValues(
       ${mergeIntoExisting}
     )
     select exists (select from found) as is_user,
-      (select json_agg(json_build_array(key, type)) from deviating) as deviations
+      (select json_agg(json_build_array(key, type, enabled)) from deviating) as deviations
   `.execute(db)
   const deviations = rows[0]?.deviations ?? []
+  const disabled = deviations.filter(([, , isEnabled]) => isEnabled === false)
+  if (disabled.length > 0) throw new DisabledKeys(disabled.map(([key]) => key))
   const conflicts = deviations.flatMap(([key, type]) => (type === null ? [] : [[key, type] as const]))
   if (conflicts.length > 0) throw new TypeConflict(new Map(conflicts))
   if (rows[0]?.is_user !== true) throw new UnregisteredUser()

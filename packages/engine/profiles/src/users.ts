@@ -52,7 +52,7 @@ export interface UserView {
   campaign_target: boolean
 }
 
-/** Returns a user with all profile values; undefined if the ID is not registered. */
+/** Returns a user with the values of all enabled keys; undefined if the ID is not registered. */
 export async function showUser(db: Database, appId: number, userId: string): Promise<UserView | undefined> {
   const user = await db
     .selectFrom('users')
@@ -69,10 +69,10 @@ export async function showUser(db: Database, appId: number, userId: string): Pro
     .where('users.user_id', '=', userId)
     .executeTakeFirst()
   if (user === undefined) return undefined
-  const types = await registeredKeys(db, appId)
+  const keys = await registeredKeys(db, appId)
   const profiles = Object.entries(user.attributes ?? {}).flatMap(([key, value]) => {
-    const type = types.get(key)
-    return type === undefined ? [] : [[key, { type, value }] as const]
+    const registered = keys.get(key)
+    return registered?.enabled === true ? [[key, { type: registered.type, value }] as const] : []
   })
   return {
     user_id: user.user_id,

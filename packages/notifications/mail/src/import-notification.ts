@@ -1,4 +1,4 @@
-import { fileMessages, type ImportChanges, type ImportWarning, withoutFigures } from '@sluice/contract'
+import { fileMessages, type ImportChanges, type ImportWarning, keyMessages, withoutFigures } from '@sluice/contract'
 import { changeFacts } from './change-facts.ts'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
@@ -29,7 +29,10 @@ export interface EndedImport {
   errorCounts: Readonly<Record<string, number>>
   /** The import's page in the dashboard; undefined if its address is not known. */
   pageUrl: string | undefined
-  /** About inferred types that may be wrong. Mails omit the examples, because a sent mail cannot be deleted. */
+  /**
+   * About inferred types that may be wrong, and ignored columns. Mails omit the examples, because a sent mail cannot be
+   * deleted.
+   */
   warnings: readonly Pick<ImportWarning, 'key' | 'message'>[]
 }
 
@@ -169,16 +172,17 @@ function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport):
 /** Maximum number of warnings that a mail lists. */
 const maxWarnings = 20
 
-/** Returns an introduction and the warnings about inferred types, one in a line; undefined if there are none. */
+/** Returns an introduction and the warnings about columns, one in a line; undefined if there are none. */
 function whatMayBeWrong({ warnings, dryRun }: EndedImport): string | undefined {
   if (warnings.length === 0) return undefined
   const advice = dryRun
     ? 'To choose them, declare the types of these columns when you import the file.'
     : 'The type of a registered key is final. Declare the types of new columns to choose them.'
+  const areOfTypes = warnings.some(({ message }) => message !== keyMessages.columnIgnored)
   const lines = warnings.slice(0, maxWarnings).map(({ key, message }) => `${quoted(key)}: ${message}`)
   const more = warnings.length - lines.length
   return [
-    `Types that were inferred from the first rows may be wrong. ${advice}`,
+    areOfTypes ? `Types that were inferred from the first rows may be wrong. ${advice}` : 'Columns are ignored.',
     ...lines,
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join('\n')

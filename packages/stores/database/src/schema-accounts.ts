@@ -22,8 +22,10 @@ export interface AppsTable {
   deleting_at: NullableTimestamp
   /** Limit of first requests of v3, such as `100/10m`; null if the setting applies. */
   bulk_import_limit: string | null
-  /** Maximum number of profile keys; null if the setting applies. */
+  /** Maximum number of enabled profile keys; null if the setting applies. */
   profile_key_limit: number | null
+  /** Number of times that keys were enabled or disabled. */
+  keys_version: Generated<number>
 }
 
 /**

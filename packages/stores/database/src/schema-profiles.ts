@@ -27,6 +27,9 @@ export interface ProfileKeysTable {
   key: string
   type: ValueType
   registered_at: Timestamp
+  /** Values of a disabled key stay stored, and nothing reads or writes them. */
+  enabled: Generated<boolean>
+  description: string | null
 }
 
 export type DeletionState = 'accepted' | 'started' | 'completed'

@@ -89,7 +89,7 @@ async function compareApp(
   }
   compare('users', profiles.length, Object.keys(expected.profiles).length)
   const keys = await registeredKeys(deployment.db, app.appId)
-  compare('keys', sorted(Object.fromEntries(keys)), sorted(expected.keys))
+  compare('keys', sorted(Object.fromEntries([...keys].map(([key, { type }]) => [key, type]))), sorted(expected.keys))
   const { rows } = await sql<{ count: number }>`
     select count(*) from import_chunks where app_id = ${app.appId}
   `.execute(deployment.db)

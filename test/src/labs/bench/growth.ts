@@ -112,7 +112,7 @@ async function openDeployment(size: Size): Promise<Deployment> {
     'dispatching what is next': () => dispatchNextInOrder(context),
     'figures for autoscaling': () => importBacklog(stack.db),
     'overview of imports': () => importOverview(stack.db),
-    'statistics of an app': () => profileStatistics(stack.db, app.appId),
+    'statistics of an app': () => profileStatistics(stack.db, app.appId, 500),
     'profile update': () => update(stack, app),
     ...pages(await signInAsOperator(stack), app.appId),
   }

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
-import { type ImportWarning, type NewKeys, serviceErrorsColumn, userIdColumn, type ValueType } from '@sluice/contract'
-import { type InferenceWarning, SpellingLosses } from '@sluice/profiles'
+import {
+  type ImportWarning,
+  keyMessages,
+  type NewKeys,
+  serviceErrorsColumn,
+  userIdColumn,
+  type ValueType,
+} from '@sluice/contract'
+import { type InferenceWarning, type RegisteredKey, SpellingLosses } from '@sluice/profiles'
 
 /** What the sender of a file decided about its columns. */
 export interface FileOptions {
@@ -44,13 +51,15 @@ export interface ProfileColumn {
   registered: boolean
   /** The type that the sender declared. */
   readonly declared: ValueType | undefined
+  /** The key is disabled, so the next batches ignore the column (changes.md §4). */
+  ignored: boolean
 }
 
 /** What is known of the columns before rows are read. Absent values mean none. */
 interface KnownColumns {
   options?: FileOptions
-  /** The app's keys with their types, which take precedence. */
-  registered?: ReadonlyMap<string, ValueType>
+  /** The app's keys, whose types take precedence. */
+  registered?: ReadonlyMap<string, RegisteredKey>
   /** What earlier batches found. */
   committed?: Pick<FileProgress, 'types' | 'warnings' | 'spellingCounts'>
 }
@@ -82,6 +91,8 @@ export class Columns {
   readonly watched = new Map<ProfileColumn, SpellingLosses>()
   /** Warnings about the rows that inference read. */
   readonly #warnings: Map<string, ImportWarning[]>
+  /** Warnings about columns that are ignored, or were in a part of the file. */
+  readonly #ignored: Map<string, ImportWarning>
   #inDocumentOrder: readonly ProfileColumn[] | undefined
   #jsonKeys: readonly (Buffer | undefined)[] | undefined
   #derived: Derived | undefined
@@ -93,21 +104,28 @@ export class Columns {
     this.names = names
     this.userIdIndex = names.indexOf(userIdColumn)
     this.#clearMarker = options?.clearMarker == null ? undefined : Buffer.from(options.clearMarker)
-    this.#warnings = Map.groupBy(warnings, ({ key }) => key)
+    const isOfIgnored = ({ message }: ImportWarning) => message === keyMessages.columnIgnored
+    this.#warnings = Map.groupBy(
+      warnings.filter((warning) => !isOfIgnored(warning)),
+      ({ key }) => key,
+    )
+    this.#ignored = new Map(warnings.filter(isOfIgnored).map((warning) => [warning.key, warning]))
     const declared = options?.profileTypes ?? {}
     this.profiles = names.flatMap((key, index) => {
       if (key === userIdColumn || key === serviceErrorsColumn) return []
       const [ofSender, ofRows] = [ownValue(declared, key), ownValue(settled, key)]
       // A registered key keeps its type (service.md, Bulk import CSV file).
-      const type = registered?.get(key) ?? ofSender ?? ofRows
-      return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender }]
+      const type = registered?.get(key)?.type ?? ofSender ?? ofRows
+      return [{ index, key, type, registered: registered?.has(key) === true, declared: ofSender, ignored: false }]
     })
+    this.followKeys(registered ?? new Map())
     for (const [index, ...counts] of spellingCounts) {
       const column = this.profiles.find((column) => column.index === index)
       if (column === undefined) continue
       const found = this.#warnings.get(column.key) ?? []
       this.#warnings.delete(column.key)
-      if (column.type === ownValue(settled, column.key)) this.watched.set(column, SpellingLosses.from(counts, found))
+      if (column.type === (ownValue(settled, column.key) ?? column.type))
+        this.watched.set(column, SpellingLosses.from(counts, found))
     }
   }
 
@@ -122,7 +140,7 @@ export class Columns {
     return this.#inDocumentOrder
   }
 
-  /** `"key":` of a JSON object in UTF-8, by index in a row; undefined for a column that does not go into profiles. */
+  /** `"key":` of a JSON object in UTF-8, by index in a row; undefined for a column that never goes into profiles. */
   get jsonKeys(): readonly (Buffer | undefined)[] {
     if (this.#jsonKeys === undefined) {
       const jsonKeys: (Buffer | undefined)[] = this.names.map(() => undefined)
@@ -130,6 +148,18 @@ export class Columns {
       this.#jsonKeys = jsonKeys
     }
     return this.#jsonKeys
+  }
+
+  /** Like `jsonKeys`, without ignored columns. Returns the same object until a column is ignored or applied again. */
+  get writtenKeys(): readonly (Buffer | undefined)[] {
+    const derived = this.#derive()
+    if (derived.writtenKeys === undefined) {
+      const ignored = new Set(this.profiles.filter((column) => column.ignored).map(({ index }) => index))
+      const { jsonKeys } = this
+      derived.writtenKeys =
+        ignored.size === 0 ? jsonKeys : jsonKeys.map((key, index) => (ignored.has(index) ? undefined : key))
+    }
+    return derived.writtenKeys
   }
 
   /** Columns without a type, in file order. */
@@ -142,30 +172,32 @@ export class Columns {
     return this.#derive().unregistered
   }
 
-  /** The settled types by key, in column order. Returns the same object until a type changes. */
+  /** The settled types by key, in column order, without ignored columns. Returns the same object until they change. */
   get types(): Readonly<Record<string, ValueType>> {
     return this.#derive().types
   }
 
   /**
    * Digest of everything that the values of a row depend on besides its bytes. Returns the same object until a type
-   * changes.
+   * changes, or a column is ignored.
    */
   get meaning(): Buffer {
     const derived = this.#derive()
     if (derived.meaning === undefined) {
-      const types = this.profiles.map(({ type }) => type ?? null)
+      const types = this.profiles.map(({ type, ignored }) => (ignored ? 'ignored' : (type ?? null)))
       const meaning = [rulesVersion, this.names, types, this.#clearMarker?.toString() ?? null]
       derived.meaning = createHash('sha256').update(JSON.stringify(meaning)).digest()
     }
     return derived.meaning
   }
 
-  /** Warnings about the types that were inferred, in column order, as of the rows so far. */
+  /** Warnings about inferred types and ignored columns, in column order, as of the rows so far. */
   get warnings(): readonly ImportWarning[] {
     const warnings = new Map<string, readonly ImportWarning[]>(this.#warnings)
     for (const [column, losses] of this.watched) warnings.set(column.key, warningsOf(column, losses))
-    return warnings.size === 0 ? [] : this.profiles.flatMap(({ key }) => warnings.get(key) ?? [])
+    const ignored = this.#ignored
+    if (warnings.size === 0 && ignored.size === 0) return []
+    return this.profiles.flatMap(({ key }) => [warnings.get(key) ?? [], ignored.get(key) ?? []].flat())
   }
 
   /** The counts of the watched columns so far: the index of each column, and its counts. */
@@ -211,12 +243,31 @@ export class Columns {
     else this.#derived.unregistered = this.#derived.unregistered.filter((other) => other !== column)
   }
 
+  /**
+   * Ignores the columns of disabled keys, and no others, from now on (changes.md §4). Accepts the app's keys. If a
+   * disabled key belongs to an unregistered column, it was registered meanwhile, so its type applies.
+   */
+  followKeys(keys: ReadonlyMap<string, RegisteredKey>): void {
+    for (const column of this.profiles) {
+      const { key } = column
+      const registered = keys.get(key)
+      const ignored = registered?.enabled === false
+      if (ignored && !column.registered) this.register(column, registered.type)
+      if (ignored)
+        this.#ignored.set(key, { key, type: registered.type, message: keyMessages.columnIgnored, examples: [] })
+      if (ignored !== column.ignored) this.#derived = undefined
+      column.ignored = ignored
+    }
+  }
+
   #derive(): Derived {
     this.#derived ??= {
       untyped: this.profiles.filter(({ type }) => type === undefined),
       unregistered: this.profiles.filter(({ type, registered }) => type !== undefined && !registered),
       types: Object.fromEntries(
-        this.profiles.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type] as const])),
+        this.profiles.flatMap(({ key, type, ignored }) =>
+          type === undefined || ignored ? [] : [[key, type] as const],
+        ),
       ),
     }
     return this.#derived
@@ -232,12 +283,13 @@ function warningsOf({ key, type }: ProfileColumn, losses: SpellingLosses): Impor
   return type === 'int' || type === 'decimal' ? losses.in(type).map((loss) => ({ key, type, ...loss })) : []
 }
 
-/** Values that are computed from the types of all columns. */
+/** Values that are computed from the types of all columns, and from which of them are ignored. */
 interface Derived {
   untyped: readonly ProfileColumn[]
   unregistered: readonly ProfileColumn[]
   types: Readonly<Record<string, ValueType>>
   meaning?: Buffer
+  writtenKeys?: readonly (Buffer | undefined)[]
 }
 
 /** Compares keys as Postgres orders them in a `jsonb`: first by length, then by bytes. */

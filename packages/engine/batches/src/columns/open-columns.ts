@@ -49,7 +49,7 @@ export async function openColumns(
   await yieldToEventLoop()
   const { columns: names, end: position } = await readHeader(file.from(0))
   await yieldToEventLoop()
-  const columns = new Columns(names, { options, registered: registry.types })
+  const columns = new Columns(names, { options, registered: registry.keys })
   checkColumns(columns, options)
   await inferTypes(file, columns, position, registry)
   return { columns, position }
@@ -64,7 +64,9 @@ async function reopen(
   // Keys that batches of a dry run would have registered count as registered, with the types that these batches
   // settled. Had the batches registered the keys, no other request could have registered them with other types.
   const keys = new Set(committed.previewedKeys)
-  const previewed = Object.entries(committed.types).filter(([key]) => keys.has(key))
+  const previewed = Object.entries(committed.types).flatMap(([key, type]) =>
+    keys.has(key) ? [[key, { type, enabled: true }] as const] : [],
+  )
   const registered = new Map([...(await registeredKeys(db, appId)), ...previewed])
   const columns = new Columns(names, { options, registered, committed })
   checkDeclaredTypes(columns)
@@ -76,13 +78,13 @@ async function inferTypes(
   file: OpenedFile,
   columns: Columns,
   position: number,
-  { types, limit }: KeyRegistry,
+  { enabled, limit }: KeyRegistry,
 ): Promise<void> {
   if (columns.untyped.length === 0) return
   const sampled = new SampledColumns(columns)
   for await (const { block, row } of sampleRows(file, columns, position)) {
     sampled.add(block, row)
-    if (sampled.typed > 0) requireRoom(types.size + sampled.typed, limit)
+    if (sampled.typed > 0) requireRoom(enabled + sampled.typed, limit)
   }
   sampled.settle()
 }

@@ -65,8 +65,8 @@ function checkRow(
   areText: boolean,
   number: number,
 ): boolean {
-  const { names, jsonKeys, userIdIndex } = columns
-  const { profileBatch } = batch
+  const { names, userIdIndex } = columns
+  const { profileBatch, jsonKeys } = batch
   const user = batch.users[number] ?? noUser
   const precedingProblems = findings.rows.length
   const { bytes, count } = cells

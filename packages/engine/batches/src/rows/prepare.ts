@@ -26,6 +26,8 @@ export interface BatchMemory {
 export interface PreparedBatch extends RowBatch, BatchMemory {
   /** By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read. */
   users: Int32Array
+  /** `writtenKeys` of the columns when the batch began. Which columns are ignored may change while it is in flight. */
+  jsonKeys: readonly (Buffer | undefined)[]
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
   /** Warnings about the inferred types, as of the last row of this batch. */
@@ -55,9 +57,8 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
  * file order, after its types are settled. Changes `columns`.
  */
 export function countSpellings({ slices }: RowBatch, columns: Columns): void {
-  const { watched } = columns
-  if (watched.size === 0) return
-  const all = [...watched]
+  const all = [...columns.watched].filter(([{ ignored }]) => !ignored)
+  if (all.length === 0) return
   const most = 1 + Math.max(...all.map(([{ index }]) => index))
   const splitter = new RowSplitter()
   for (const { block, from, to } of slices) {
@@ -103,9 +104,9 @@ export async function prepareBatch(
     }
     await setImmediate()
   }
-  const { types, warnings, spellingCounts, unregistered } = columns
+  const { types, warnings, spellingCounts, unregistered, writtenKeys: jsonKeys } = columns
   const mayRegister = unregistered.length > 0
-  return { ...batch, profileBatch, keptRows, users, types, warnings, spellingCounts, mayRegister }
+  return { ...batch, profileBatch, keptRows, users, jsonKeys, types, warnings, spellingCounts, mayRegister }
 }
 
 /**

@@ -63,10 +63,10 @@ async function previewKeys(
   { owner, columns, keyLimit }: BatchContext,
   wanted: ReadonlyMap<string, ValueType>,
 ): Promise<Map<string, ValueType>> {
-  const { types: registered, limit } = await keyRegistry(tx, owner.appId, keyLimit)
+  const { keys: registered, enabled, limit } = await keyRegistry(tx, owner.appId, keyLimit)
   const added = columns.profiles.filter(
     (column) => !registered.has(column.key) && (column.registered || wanted.has(column.key)),
   )
-  requireRoom(registered.size + added.length, limit)
-  return registered
+  requireRoom(enabled + added.length, limit)
+  return new Map(Array.from(registered, ([key, { type }]) => [key, type]))
 }

@@ -58,7 +58,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
 
 /**
  * Cancels imports of any apps as {@link cancelImport} does, all in one statement: none of them starts because another
- * one is cancelled. Returns the IDs of those that it cancelled; the others had ended.
+ * one is cancelled. Returns the IDs of the cancelled imports; the others had ended.
  */
 export async function cancelImports(db: Database, imports: readonly ImportId[]): Promise<string[]> {
   const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')

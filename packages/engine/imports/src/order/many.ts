@@ -78,7 +78,7 @@ async function retryOne(context: RequestContext, source: ImportId, requestedBy: 
   }
 }
 
-/** Cancels imports at once. Those that have ended meanwhile are left alone. */
+/** Cancels imports at once. An import that has ended meanwhile is left alone. */
 export async function cancelMany(db: Database, imports: readonly ImportId[]): Promise<OneOfMany[]> {
   const cancelled = new Set(await cancelImports(db, imports))
   return imports.map(({ importId }) => ({

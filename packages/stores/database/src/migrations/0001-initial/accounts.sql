@@ -12,6 +12,7 @@ create table apps (
   deleting_at timestamptz,
   bulk_import_limit text,
   profile_key_limit integer,
+  keys_version integer not null default 0,
   created_at timestamptz not null default now()
 );
 

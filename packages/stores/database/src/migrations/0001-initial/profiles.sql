@@ -26,5 +26,7 @@ create table profile_keys (
   key text collate "C" not null,
   type text not null check (type in ('string', 'int', 'decimal', 'datetime')),
   registered_at timestamptz not null default now(),
+  enabled boolean not null default true,
+  description text,
   primary key (app_id, key)
 );
