@@ -3,7 +3,7 @@ import { type Database, sql } from '@sluice/database'
 /**
  * Ends the sessions of a person that began with a mailed link. Call this function in the transaction that gives the
  * person access to another app, or makes the person an operator: the link may have been that of an invitation, which
- * must not open anything else (docs/decisions.md, 124).
+ * must not open anything else (docs/decisions.md, Dashboard and processes).
  */
 export async function endSessions(tx: Database, email: string): Promise<void> {
   // Serializes grants to one person, so that a session of a simultaneous invitation is found.
