@@ -1,8 +1,8 @@
 import type { ImportChanges } from '@sluice/contract'
 
 /**
- * Returns the counts of what rows change as facts of a mail, without those that are 0 (changes.md §1, Elsewhere). None if
- * nothing was counted.
+ * Returns the counts of what rows change as facts of a mail, without counts of 0 (changes.md §1, Elsewhere). A mail
+ * without counts has no such facts.
  */
 export function changeFacts(changes: ImportChanges | undefined): Record<string, string> {
   if (changes === undefined) return {}
