@@ -39,8 +39,7 @@ function enhance(form: HTMLFormElement): void {
   }
   input.addEventListener('change', () => choose(input.files?.[0]))
   options?.addEventListener('input', () => reading?.view?.showResult())
-  // The browser says what is wrong with a number only where it can be seen.
-  options?.addEventListener('invalid', () => options.setAttribute('open', ''), { capture: true })
+  options?.addEventListener('invalid', unfold, { capture: true })
   acceptDrops(drop, (files) => {
     input.files = files
     choose(files[0])
@@ -63,6 +62,11 @@ function enhance(form: HTMLFormElement): void {
   }
   restore()
   window.addEventListener('pageshow', restore)
+}
+
+/** Opens folded options with a wrong number: the browser says what is wrong only where it can be seen. */
+function unfold({ currentTarget }: Event): void {
+  if (currentTarget instanceof HTMLDetailsElement) currentTarget.open = true
 }
 
 type Rules = Omit<ImportRules, 'declared'>
