@@ -57,13 +57,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   }
   readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(context.db) })
   readiness.require({ name: 'storage', setting: 'S3_ENDPOINT', check: () => context.storage.check() })
-  const api = fastify({
-    ...hardenedServer(timeouts, context.log),
-    loggerInstance: context.log as FastifyBaseLogger,
-    trustProxy: options.trustedProxies ?? false,
-    forceCloseConnections: 'idle',
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-  })
+  const api = openServer(context.log, options.trustedProxies, timeouts)
   api.addHook('onRequest', async ({ raw }) => keepForwardedAddresses(raw))
   acceptIdempotencyKeys(api, context)
   limitBodiesInFlight(api, bodies)
@@ -94,6 +88,16 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     )
   }
   return api
+}
+
+function openServer(log: ApiServices['log'], trustedProxies: string[] | undefined, timeouts: Timeouts) {
+  return fastify({
+    ...hardenedServer(timeouts, log),
+    loggerInstance: log as FastifyBaseLogger,
+    trustProxy: trustedProxies ?? false,
+    forceCloseConnections: 'idle',
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+  })
 }
 
 /** Counts and logs each request. */

@@ -13,26 +13,28 @@ import { openApiRateLimiter, rateSettings, readRates } from './rate-limiting.ts'
 /** Maximum duration of a shutdown. Longer than the 10 s that requests in flight have to end. */
 const stopDeadlineMs = 15_000
 
+const apiSettings = [
+  ...bodySettings,
+  ...deletionRequestSettings,
+  ...dispatchSettings,
+  ...receiveSettings,
+  ...storageSettings,
+  ...timeoutSettings,
+  ...uploadWatchSettings,
+  'API_HOST',
+  'API_PORT',
+  'API_TRUSTED_PROXIES',
+  'API_URL',
+  'CELL',
+  'CELLS',
+  'DATABASE_POOL',
+  ...sharedStoreSettings,
+  'DRAIN_DELAY',
+  'METRICS_PORT',
+] as const
+
 await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings) }, async (log, operations) => {
-  const settings = readSettings(process.env, [
-    ...bodySettings,
-    ...deletionRequestSettings,
-    ...dispatchSettings,
-    ...receiveSettings,
-    ...storageSettings,
-    ...timeoutSettings,
-    ...uploadWatchSettings,
-    'API_HOST',
-    'API_PORT',
-    'API_TRUSTED_PROXIES',
-    'API_URL',
-    'CELL',
-    'CELLS',
-    'DATABASE_POOL',
-    ...sharedStoreSettings,
-    'DRAIN_DELAY',
-    'METRICS_PORT',
-  ])
+  const settings = readSettings(process.env, apiSettings)
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)

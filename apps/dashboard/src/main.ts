@@ -61,12 +61,9 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     {
       ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
-      mailsLinks: settings.SIGN_IN_MAIL === 'on',
-      inboxUrl: settings.INBOX_URL,
-      ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL },
-      apiUrl: settings.API_URL,
-      queueStore: store,
-      wakeWorker: waker.wake,
+      ...{ mailsLinks: settings.SIGN_IN_MAIL === 'on', inboxUrl: settings.INBOX_URL },
+      ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL, apiUrl: settings.API_URL },
+      ...{ queueStore: store, wakeWorker: waker.wake },
       s3Gateway: {
         url: settings.S3_GATEWAY_URL,
         bucket: settings.S3_BUCKET,
@@ -81,8 +78,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     },
     operations,
   )
-  const { DASHBOARD_HOST: host, DASHBOARD_PORT: port } = settings
-  const url = await untilListening('DASHBOARD', dashboard.listen({ host, port }))
+  const listening = dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
+  const url = await untilListening('DASHBOARD', listening)
   return {
     info: { url },
     drainMs: settings.DRAIN_DELAY,
