@@ -173,6 +173,11 @@ export class Columns {
     return Array.from(this.watched, ([{ index }, losses]) => [index, ...losses.counts])
   }
 
+  /** Whether rows may remove values. */
+  get hasClearMarker(): boolean {
+    return this.#clearMarker !== undefined
+  }
+
   /**
    * Whether a cell, `bytes` from `start` to `end`, equals the clear marker, and so removes its key from the profile.
    */
