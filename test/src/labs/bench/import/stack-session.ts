@@ -11,7 +11,9 @@ import type { MadeFile } from './file.ts'
 import { type BenchPostgres, connectTo } from './postgres.ts'
 
 /** An import as the benchmarks queue it. An undo is the undo of the database's last import. */
-export type ImportKind = 'import' | 'import that keeps changes' | 'dry run' | 'undo'
+export const importKinds = ['import', 'import that keeps changes', 'dry run', 'undo'] as const
+
+export type ImportKind = (typeof importKinds)[number]
 
 /** Sluice's processes as `npm start` runs them, on a database of the benchmark's Postgres. */
 export interface StackSession {
