@@ -5,6 +5,7 @@ import { type Database, sql } from '@sluice/database'
 import { enqueueMails, importNotification, type MailId } from '@sluice/mail'
 import { type Claim, ClaimLost, claimed, type Removals, removalColumns, renewLease } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
+import { removeUndoLines } from '../run/undo-lines.ts'
 import { nextState } from '../states.ts'
 import { storeChangesFile } from './changes-file.ts'
 import { allRows, type EndedRun, type StoredFile } from './chunks.ts'
@@ -66,6 +67,7 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
   // If the answer to an earlier commit was lost, the import has ended and its chunks are removed. `renewLease` then
   // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
+  if (claim.undoOf !== null) await removeUndoLines(context.db, claim)
   try {
     const errors = linked(await storeErrorFile(run))
     const changes = linked(await storeChangesFile(run))

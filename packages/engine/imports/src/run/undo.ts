@@ -15,7 +15,7 @@ import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
 import type { Run } from './run.ts'
-import { areLoaded, loadLines, removeUndoLines } from './undo-lines.ts'
+import { areLoaded, loadLines } from './undo-lines.ts'
 
 /** Number of users in a transaction. */
 const usersAtATime = 2_000
@@ -48,7 +48,6 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   }
   // A deletion or a crash may have removed lines meanwhile. The next try reads them again.
   if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
-  await removeUndoLines(context.db, claim)
   return undefined
 }
 
@@ -171,9 +170,12 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
     ), lines as materialized (
       select * from undo_lines where ${ofUndo} and user_id = any((select ids from chosen)::text[])
     ), values as (
-      select user_id, key, min(type) as type, max(line) as line, array_agg(before order by line) as befores,
-        (array_agg(before order by line desc))[1] as last_before, (array_agg(after order by line desc))[1] as last_after
-      from lines group by user_id, key
+      select user_id, key, type, line, befores[1] as first_before, befores[count] as last_before, afters[count] as last_after
+      from (
+        select user_id, key, min(type) as type, max(line) as line, count(*)::integer as count,
+          array_agg(before order by line) as befores, array_agg(after order by line) as afters
+        from lines group by user_id, key
+      ) grouped
     ), stored as materialized (
       select user_id, attributes || '{}' as attributes from profiles
       where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
@@ -181,7 +183,7 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
     ), registered as materialized (
       select user_id from users where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
     ), judged as materialized (
-      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('befores[1]')} as first_value,
+      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('first_before')} as first_value,
         ${stored('last_after')} as last_value, coalesce(s.attributes -> v.key, 'null') as value
       from values v left join stored s on s.user_id = v.user_id left join registered u on u.user_id = v.user_id
     ), restored as materialized (
