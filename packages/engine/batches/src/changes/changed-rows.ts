@@ -11,13 +11,20 @@ import { endOfString } from './json-members.ts'
  */
 
 const [tab, lineBreak] = [0x09, 0x0a]
+/** Bytes of a row, to begin with. */
+const usualBytes = 256
 /** Bytes of a row's number and the tab after it, at most. */
 const numberBytes = 24
 const noValues = Buffer.from('\t{}\t')
 
 /** Writes rows that are the first of their users: they have no values before. */
 export class FirstRowsWriter {
-  readonly #writer = new ByteWriter(2 ** 16)
+  readonly #writer: ByteWriter
+
+  /** Accepts about how many rows it will write. */
+  constructor(rows: number) {
+    this.#writer = new ByteWriter(rows * usualBytes)
+  }
 
   /** Adds a row: its number in the file, the user's ID, and its values as a JSON document. */
   add(number: number, row: RowOfBatch): void {

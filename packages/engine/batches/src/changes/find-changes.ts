@@ -37,7 +37,7 @@ function changesOfFirstRows(
   { batch, precedingRows, keepsRows }: CheckedRows,
   users: readonly number[],
 ): RawBuilder<unknown> {
-  const writer = new FirstRowsWriter()
+  const writer = new FirstRowsWriter(users.length)
   const added: { key: string; count: number }[] = []
   const counted = new MemberKeys((key) => {
     const count = { key, count: 0 }
