@@ -85,7 +85,7 @@ async function runRound(environment: BenchEnvironment, rows: number, number: num
   return round
 }
 
-/** The databases of imports that keep no changes, and of those that do. */
+/** The first is for imports that keep no changes, the second for imports that keep them. */
 const databases = ['bench_plain', 'bench_kept'] as const
 
 /** Returns the counts of the undo of the last import. */
