@@ -5,8 +5,8 @@
 //
 // With `--keep-changes`, all imports keep their changes, and their changes files must lead to the profiles at the end.
 // `--point` repeats one cut. It accepts the number or the key of a point. `--every 10` cuts only at points 10, 20 and
-// so on. `--list` only prints the points. `--pairs` kills the process under test at each of the first 40 points, and its
-// successor at each of them too.
+// so on. `--list` only prints the points. `--pairs` kills the process under test at each of the first 40 points, and
+// its successor at each of them too.
 //
 // Prints one line of JSON for each scenario, and the sum at the end. Exits with code 1 on any violation.
 import { parseArgs } from 'node:util'
