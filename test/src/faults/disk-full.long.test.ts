@@ -16,6 +16,7 @@ import {
   importFile,
   openApp,
   openImportFixture,
+  profilesOf,
   queueFile,
   type Result,
   resultOf,
@@ -91,6 +92,27 @@ async function importHalf(appId: number): Promise<string> {
   expect(outcome).toEqual({ outcome: 'interrupted' })
   return importId
 }
+
+// changes.md §1, The changes file.
+test('an import whose changes fill the disk loses the changes, says so, and applies all rows', async (context) => {
+  if (disk === undefined) return context.skip()
+  const rows = 100_000
+  const appId = await openApp(fixture, users.slice(0, 50))
+  const text = (row: number) => `${row}`.padEnd(95, 'x')
+  const lines = Array.from({ length: rows }, (_, row) => `u${row % 50},${text(row)}\n`)
+  const file = `user_id,text\n${lines.join('')}`
+  const importId = await queueFile(fixture, appId, file, 'text/csv', false, { keepChanges: true })
+  const full = await runImport(fixture.context, await claim(fixture, appId, importId), never)
+  expect(full).toEqual({ outcome: 'postponed' })
+  await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+  const again = await runImport(fixture.context, await claim(fixture, appId, importId), never)
+  expect(again).toMatchObject({ outcome: 'completed' })
+  const { view, changesFile } = await resultOf(fixture, appId, importId)
+  expect(changesFile).toBeUndefined()
+  expect(view).toMatchObject({ rows_applied: rows, rows_failed: 0, changes_file_ends_before_row: 1 })
+  expect(view.changes?.values).toEqual({ added: 50, changed: rows - 50, removed: 0 })
+  expect(await profilesOf(fixture, appId)).toMatchObject({ u49: { text: text(rows - 1) } })
+})
 
 test('only the import whose error file fills the disk loses its invalid rows', async (context) => {
   if (disk === undefined) return context.skip()

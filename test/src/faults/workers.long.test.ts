@@ -1,6 +1,10 @@
+import { gunzipSync } from 'node:zlib'
+import { showImport } from '@sluice/imports'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { storedProfiles } from '../environment/database.ts'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
+import { changesIn, countsOf, replay, withValues } from '../imports/changed-files.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
@@ -33,9 +37,10 @@ afterEach(async () => {
 afterAll(() => deployment.close())
 
 /** Starts an import of a new app with slow batches, and waits until some rows are committed. */
-async function importInProgress(rows: number): Promise<string> {
+async function importInProgress(rows: number, keepsChanges = false): Promise<string> {
   await slowBatches(deployment.db, 100)
   const app = await openClientApp(deployment)
+  await deployment.db.updateTable('apps').set({ keep_changes: keepsChanges }).where('app_id', '=', app.appId).execute()
   apps.push(app)
   const importId = await upload(deployment, app, generateSoundFile(random, apps.length, rows))
   await untilRows(deployment, importId, 200)
@@ -68,6 +73,30 @@ test('a stopped worker that wakes up after its successor has taken over cannot w
   sleeper.kill('SIGCONT')
   const refusal = await untilLogged(deployment, importId, 'claim lost')
   expect(refusal).toMatchObject({ pid: sleeper.pid, attempt: 1, msg: 'claim lost: another worker has the import' })
+})
+
+test('a worker that is killed while it stores a changes file leaves the whole file to its successor', async () => {
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  deployment.storageFaults.set(({ method, path }) => {
+    if (method !== 'PUT' || !path.includes('changes-1')) return undefined
+    held.resolve()
+    return { kind: 'hold', until: release.promise }
+  })
+  const importId = await importInProgress(400, true)
+  await slowBatches(deployment.db, 0)
+  await held.promise
+  const worker = await claimant(deployment, importId, 1)
+  worker.kill('SIGKILL')
+  await worker.exited
+  release.resolve()
+  await untilState(deployment, importId, 'completed')
+  const view = await showImport(deployment.db, deployment.api, importId)
+  const file = await fetch(view?.changes_file_url ?? '')
+  const lines = await changesIn(gunzipSync(Buffer.from(await file.arrayBuffer())).toString())
+  expect(lines.length).toBeGreaterThan(0)
+  expect(view?.changes?.values).toEqual(countsOf(lines))
+  const [profiles, left] = [await storedProfiles(deployment, apps.at(-1)?.appId ?? 0), replay({}, lines)]
+  expect(withValues(left)).toEqual(withValues(profiles))
 })
 
 describe('SIGTERM', () => {

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { cellsOf, readRows } from '@sluice/csv'
 import fc from 'fast-check'
 
 // Files of any values for a few users, for properties of what imports change.
@@ -23,3 +25,56 @@ const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
 export const fileOf = (rows: readonly string[][]) =>
   `${[['user_id', ...keys], ...rows].map((row) => row.map((cell) => (cell === '' ? '' : quoted(cell))).join(',')).join('\n')}\n`
 export const options = { profileTypes: types, clearMarker: '#', keepChanges: true }
+
+type Profiles = Record<string, Record<string, unknown>>
+
+interface Line {
+  userId: string
+  key: string
+  before: unknown
+  after: unknown
+}
+
+/** Reads a changes file, with values as profiles have them; undefined for no value. */
+export async function changesIn(changesFile = ''): Promise<Line[]> {
+  const lines: Line[] = []
+  const value = (text: string, type: string) => {
+    if (text === '') return undefined
+    if (type === 'datetime') return text.replace('T', ' ').replace('Z', '')
+    return type === 'string' ? text : Number(text)
+  }
+  for await (const block of readRows(
+    (async function* () {
+      yield Buffer.from(changesFile)
+    })(),
+    { columns: 5 },
+  ))
+    for (const row of block.rowEnd.keys()) {
+      const [userId = '', key = '', type = '', before = '', after = ''] = cellsOf(block, row).map(String)
+      lines.push({ userId, key, before: value(before, type), after: value(after, type) })
+    }
+  return lines.slice(1)
+}
+
+/** Applies the lines to profiles. Each line must name the value that the preceding ones left. */
+export function replay(profiles: Profiles, lines: readonly Line[]): Profiles {
+  const result = structuredClone(profiles)
+  for (const { userId, key, before, after } of lines) {
+    result[userId] ??= {}
+    assert.deepEqual([userId, key, result[userId][key]], [userId, key, before])
+    assert.notEqual(after, before)
+    if (after === undefined) delete result[userId][key]
+    else result[userId][key] = after
+  }
+  return result
+}
+
+export const withValues = (profiles: Profiles) =>
+  Object.fromEntries(Object.entries(profiles).filter(([, values]) => Object.keys(values).length > 0))
+
+export function countsOf(lines: readonly Line[]) {
+  const counts = { added: 0, changed: 0, removed: 0 }
+  for (const { before, after } of lines)
+    counts[before === undefined ? 'added' : after === undefined ? 'removed' : 'changed']++
+  return counts
+}

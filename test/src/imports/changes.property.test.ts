@@ -1,8 +1,18 @@
-import { cellsOf, readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
-import { fileOf, keys, options, rowsOfEachUser, someRows, users } from './changed-files.ts'
+import {
+  changesIn,
+  countsOf,
+  fileOf,
+  keys,
+  options,
+  replay,
+  rowsOfEachUser,
+  someRows,
+  users,
+  withValues,
+} from './changed-files.ts'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
 // What an import changed, against any profiles: the changes file leads from the profiles before it to those after it.
@@ -12,59 +22,6 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-type Profiles = Record<string, Record<string, unknown>>
-
-interface Line {
-  userId: string
-  key: string
-  before: unknown
-  after: unknown
-}
-
-/** Reads a changes file, with values as profiles have them; undefined for no value. */
-async function linesOf(changesFile = ''): Promise<Line[]> {
-  const lines: Line[] = []
-  const value = (text: string, type: string) => {
-    if (text === '') return undefined
-    if (type === 'datetime') return text.replace('T', ' ').replace('Z', '')
-    return type === 'string' ? text : Number(text)
-  }
-  for await (const block of readRows(
-    (async function* () {
-      yield Buffer.from(changesFile)
-    })(),
-    { columns: 5 },
-  ))
-    for (const row of block.rowEnd.keys()) {
-      const [userId = '', key = '', type = '', before = '', after = ''] = cellsOf(block, row).map(String)
-      lines.push({ userId, key, before: value(before, type), after: value(after, type) })
-    }
-  return lines.slice(1)
-}
-
-/** Applies the lines to profiles. Each line must name the value that the preceding ones left. */
-function replay(profiles: Profiles, lines: readonly Line[]): Profiles {
-  const result = structuredClone(profiles)
-  for (const { userId, key, before, after } of lines) {
-    result[userId] ??= {}
-    expect([userId, key, result[userId][key]]).toEqual([userId, key, before])
-    expect(after).not.toEqual(before)
-    if (after === undefined) delete result[userId][key]
-    else result[userId][key] = after
-  }
-  return result
-}
-
-const withValues = (profiles: Profiles) =>
-  Object.fromEntries(Object.entries(profiles).filter(([, values]) => Object.keys(values).length > 0))
-
-function countsOf(lines: readonly Line[]) {
-  const counts = { added: 0, changed: 0, removed: 0 }
-  for (const { before, after } of lines)
-    counts[before === undefined ? 'added' : after === undefined ? 'removed' : 'changed']++
-  return counts
-}
-
 // changes.md §1, Counts; changes.md §1, The changes file.
 test('the changes file leads from the profiles before an import to those after it, and the counts are its lines', async () => {
   await fc.assert(
@@ -73,7 +30,7 @@ test('the changes file leads from the profiles before an import to those after i
       await importFile(fixture, appId, fileOf(earlier), options)
       const before = await profilesOf(fixture, appId)
       const { view, changesFile } = await importFile(fixture, appId, fileOf(rows), options)
-      const lines = await linesOf(changesFile)
+      const lines = await changesIn(changesFile)
       expect(withValues(replay(before, lines))).toEqual(withValues(await profilesOf(fixture, appId)))
       expect(view.changes?.values).toEqual(countsOf(lines))
       for (const key of keys)

@@ -42,6 +42,27 @@ test('each row is compared with what the rows before it left, wherever batches e
   expect(view.rows_changed).toBe(8)
 })
 
+// changes.md §1, Dry run and import agree.
+test.each([false, true])(
+  'changes of users who follow others without profiles are found (dry run: %s)',
+  async (dryRun) => {
+    await app.importFile('user_id,n\nu4,1\n')
+    // The new key makes the second batch wait for the first, which found no profiles.
+    const rows = ['u1,1,x', 'u2,1,', 'u3,1,', 'u4,#,']
+    const { view, changesFile } = await app.importFile(`user_id,n,new\n${rows.join('\n')}\n`, { ...keep, dryRun })
+    expect(changesFile).toContain('u4,n,int,1,\n')
+    expect(view.changes?.rows).toEqual({ created: 3, changed: 1 })
+    expect((await app.profiles()).u4).toEqual(dryRun ? { n: 1 } : {})
+  },
+)
+
+test('a dry run finds other values of users who follow others without profiles', async () => {
+  await app.importFile('user_id,n\nu4,1\n')
+  const dryRun = { ...keep, dryRun: true }
+  const { changesFile } = await app.importFile('user_id,n,new\nu1,1,x\nu2,1,\nu3,1,\nu4,2,\n', dryRun)
+  expect(changesFile).toContain('u4,n,int,1,2\n')
+})
+
 // changes.md §1, Asking for it.
 test('a file without changes has a changes file with the header alone, and an import that keeps none has no file', async () => {
   const file = 'user_id,plan\nu1,a\n'

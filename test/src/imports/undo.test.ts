@@ -1,6 +1,11 @@
-import { runImport, showImport, undoImport } from '@sluice/imports'
+import { readSettings } from '@sluice/config'
+import { sql } from '@sluice/database'
+import { deletionSettings } from '@sluice/deletions'
+import { cancelImport, reportCancelled, runImport, showImport, undoImport } from '@sluice/imports'
+import { registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { request, runAt, schedule } from '../deletions/deletion-fixture.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { fileOf, options, someRows, users } from './changed-files.ts'
 import {
@@ -119,4 +124,43 @@ test('an undo fails if the changes file was removed after the request', async ()
     state: 'failed',
     error: 'the changes file was removed',
   })
+})
+
+test('no undo brings back a value of a user whose deletion has completed, also if the user is registered again', async () => {
+  const appId = await openApp(fixture, ['u1', 'u2'])
+  await importFile(fixture, appId, 'user_id,n\nu1,1\nu2,2\n')
+  const { view } = await importFile(fixture, appId, 'user_id,n\nu1,#\nu2,#\n', { ...keep, clearMarker: '#' })
+  const waiting = await undoImport(fixture.context, { appId, importId: view.import_id })
+  const deletions = { ...fixture.context, settings: readSettings({}, deletionSettings) }
+  await request({ ...fixture, deletions }, appId, ['u1'], schedule.accepted)
+  await runAt({ ...fixture, deletions }, schedule.completion)
+  await registerUsers(fixture.database.db, appId, ['u1'])
+  await runImport(fixture.context, await claim(fixture, appId, waiting), new AbortController().signal)
+  expect(await showImport(fixture.database.db, undefined, waiting)).toMatchObject({
+    state: 'failed',
+    error: 'the changes file was removed',
+  })
+  expect(await refusal(appId, view.import_id)).toBe('its changes file was removed')
+  expect(withoutEmpty(await profilesOf(fixture, appId))).toEqual({})
+})
+
+test('an undo that is cancelled, or whose worker wakes up after its successor has ended it, leaves no lines', async () => {
+  const appId = await openApp(fixture, ['u1'])
+  const { db } = fixture.database
+  const lines = () => db.selectFrom('undo_lines').select('line').where('app_id', '=', appId).execute()
+  const { view } = await importFile(fixture, appId, 'user_id,n\nu1,1\n', keep)
+  const cancelled = await undoImport(fixture.context, { appId, importId: view.import_id })
+  await claim(fixture, appId, cancelled)
+  await sql`insert into undo_lines values (${appId}, ${cancelled}, 'u1', 1, 'n', 'int', null, '1')`.execute(db)
+  await cancelImport(db, cancelled, appId)
+  await reportCancelled(fixture.context)
+  expect(await lines()).toEqual([])
+
+  const undoId = await undoImport(fixture.context, { appId, importId: view.import_id })
+  const sleeper = await claim(fixture, appId, undoId)
+  await sql`update imports set lease_until = now() - interval '1 s' where import_id = ${undoId}`.execute(db)
+  const ended = await runImport(fixture.context, await claim(fixture, appId, undoId), new AbortController().signal)
+  expect(ended).toMatchObject({ outcome: 'completed' })
+  expect(await runImport(fixture.context, sleeper, new AbortController().signal)).toEqual({ outcome: 'lost' })
+  expect(await lines()).toEqual([])
 })

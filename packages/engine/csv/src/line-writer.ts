@@ -33,6 +33,15 @@ export class LineWriter {
     this.bytes[this.length++] = comma
   }
 
+  /** Writes bytes unchanged. */
+  copy(source: Buffer, start: number, end: number): void {
+    this.reserve(end - start)
+    const { bytes } = this
+    let to = this.length
+    for (let at = start; at < end; at++) bytes[to++] = source[at] ?? 0
+    this.length = to
+  }
+
   /** Ends the line: the trailing comma becomes a line break. */
   endLine(): void {
     this.bytes[this.length - 1] = lf

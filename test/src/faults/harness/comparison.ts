@@ -8,7 +8,7 @@ import { findOrphans } from '../../environment/orphans.ts'
 import { until } from '../../environment/wait.ts'
 import { type ClientApp, retry } from './client.ts'
 import type { Deployment } from './deployment.ts'
-import { type ExpectedImport, expectApp } from './expectation.ts'
+import { type ExpectedImport, expectApp, type RunFile } from './expectation.ts'
 import { observe } from './watcher.ts'
 
 /** The parts of a deployment that are compared with the model. */
@@ -66,10 +66,11 @@ async function compareApp(
   const neverRan = [...app.files.keys()].filter((importId) => isCancelled(importId) && !order.includes(importId))
   const ended = [...order, ...neverRan]
   compare('imports that ran', ended.toSorted(), [...app.files.keys()].toSorted())
-  const runs = ended.flatMap((importId) => {
+  const runs = ended.flatMap((importId): RunFile[] => {
     const file = app.files.get(importId)
     const rows = views.get(importId)?.rows_total ?? 0
     if (file === undefined) return []
+    if (file.isUndo) return [{ file, lines: rows }]
     return [isCancelled(importId) ? { file, cancelledAfter: rows } : { file }]
   })
   const expected = expectApp(runs, app.firstProfile)

@@ -30,6 +30,8 @@ export interface ExpectedApp {
 export interface RunFile {
   file: GeneratedFile
   cancelledAfter?: number
+  /** The lines of the changes file that an undo has read. What they must be is not known here. */
+  lines?: number
 }
 
 /** Applies files in order to an app that has only users and one profile, as service.md and design.md specify. */
@@ -37,7 +39,14 @@ export function expectApp(runs: readonly RunFile[], firstProfile: ClientApp['fir
   const types = Object.keys(firstProfile).map((key) => [key, 'string'] as const)
   const app: ExpectedApp = { imports: [], profiles: {}, keys: Object.fromEntries(types) }
   for (const [index, user] of generatedUsers.entries()) app.profiles[user] = index === 0 ? { ...firstProfile } : {}
-  for (const { file, cancelledAfter } of runs) {
+  let before = app.profiles
+  for (const { file, cancelledAfter, lines } of runs) {
+    if (lines !== undefined) {
+      app.profiles = before
+      app.imports.push({ ...completed, rows_total: lines, rows_applied: lines, types: app.imports.at(-1)?.types ?? {} })
+      continue
+    }
+    before = { ...app.profiles }
     if (file.refusal !== undefined && cancelledAfter === undefined) {
       app.imports.push(refused(file.refusal))
       continue
@@ -73,4 +82,5 @@ function refused(error: string): ExpectedImport {
   return { state: 'failed', error, ...nothing }
 }
 
+const completed = { state: 'completed', error: null, rows_failed: 0, errorFile: undefined } as const
 const nothing = { rows_total: 0, rows_applied: 0, rows_failed: 0, types: {}, errorFile: undefined }

@@ -10,6 +10,8 @@ export interface GeneratedFile {
   refusal: string | undefined
   /** The file is only checked, and nothing is applied. */
   dryRun?: true
+  /** The import takes back what the import of this file, the last one before it, has changed. */
+  isUndo?: true
 }
 
 export const generatedUsers = Array.from({ length: 60 }, (_, user) => `user-${user}`)

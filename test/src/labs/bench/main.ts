@@ -1,5 +1,6 @@
 // npm run bench [-- name] [arguments]: measures against other implementations in the same run, and prints ratios. Exits
 // with code 1 if a target is missed.
+import { benchChanges } from './changes.ts'
 import { benchExport } from './export.ts'
 import { benchFullSize } from './full-size.ts'
 import { benchGrowth } from './growth.ts'
@@ -13,6 +14,7 @@ import { benchStages } from './stages.ts'
 /** Each benchmark accepts its arguments, and returns whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   import: benchImport,
+  changes: benchChanges,
   export: benchExport,
   'full-size': benchFullSize,
   growth: benchGrowth,

@@ -6,7 +6,7 @@ import { claimImport, importSettings, runImport } from '@sluice/imports'
 import { pino } from 'pino'
 import { openBenchEnvironment, templates } from './import/environment.ts'
 import { type MadeFile, shapesOf } from './import/file.ts'
-import { openStackSession, type StackSession } from './import/stack-session.ts'
+import { type ImportKind, importKinds, openStackSession, type StackSession } from './import/stack-session.ts'
 
 /** Stages of a worker, by the file or function that was running when the profiler sampled. The first match counts. */
 const stages: readonly [name: string, matches: RegExp][] = [
@@ -26,11 +26,15 @@ const microseconds = 1e6
 
 /**
  * Imports a file in this process under a profiler, and prints the CPU seconds per million rows by stage, in Node and in
- * Postgres. `[--rows N]`. Always returns true: there is no target.
+ * Postgres. `[--rows N] [--kind 'import that keeps changes']`. Always returns true: there is no target.
  */
 export async function benchStages(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({ args: [...args], options: { rows: { type: 'string', default: '500000' } } })
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rows: { type: 'string', default: '500000' }, kind: { type: 'string', default: 'import' } },
+  })
   const rows = Number(values.rows)
+  const kind = importKinds.find((each) => each === values.kind)
   await using environment = await openBenchEnvironment(rows)
   await environment.postgres.copyDatabase(templates.sluice, 'bench_stages')
   const session = await openStackSession(environment.postgres, 'bench_stages', environment.home)
@@ -42,6 +46,7 @@ export async function benchStages(args: readonly string[]): Promise<boolean> {
       session,
       environment.postgres.urlOf('bench_stages'),
       await environment.file(shape),
+      kind,
     )
     found.set('Postgres', (await environment.postgres.cpu()) - before)
     results[name] = new Map([...found].map(([stage, seconds]) => [stage, (seconds * 1e6) / rows]))
@@ -56,6 +61,7 @@ async function profiledImport(
   session: StackSession,
   databaseUrl: string,
   file: MadeFile,
+  kind: ImportKind | undefined,
 ): Promise<Map<string, number>> {
   await session.upload(file)
   const database = connect(databaseUrl)
@@ -64,7 +70,7 @@ async function profiledImport(
   const profiler = new Session()
   profiler.connect()
   await profiler.post('Profiler.enable')
-  const id = await session.insertImport(file)
+  const id = await session.insertImport(file, kind)
   await profiler.post('Profiler.start')
   const claim = await claimImport(context, id)
   if (claim === undefined) throw new Error(`import ${id.importId} cannot be claimed`)

@@ -1,9 +1,12 @@
 // Cuts each scenario at each message that changes the world, and compares the outcome with the model:
 //   npm run test:sweep [-- --queue postgres,redis] [--scenario first-import,cancel]
-//     [--kind killed,answer-lost,frozen] [--point 17] [--pairs] [--lanes 4] [--list]
+//     [--kind killed,answer-lost,frozen] [--point 17] [--every 10] [--pairs] [--lanes 4] [--list]
+//     [--keep-changes]
 //
-// `--point` repeats one cut. It accepts the number or the key of a point. `--list` only prints the points. `--pairs`
-// kills the process under test at each of the first 40 points, and its successor at each of them too.
+// With `--keep-changes`, all imports keep their changes, and their changes files must lead to the profiles at the end.
+// `--point` repeats one cut. It accepts the number or the key of a point. `--every 10` cuts only at points 10, 20 and
+// so on. `--list` only prints the points. `--pairs` kills the process under test at each of the first 40 points, and
+// its successor at each of them too.
 //
 // Prints one line of JSON for each scenario, and the sum at the end. Exits with code 1 on any violation.
 import { parseArgs } from 'node:util'
@@ -20,9 +23,11 @@ const { values } = parseArgs({
     scenario: { type: 'string' },
     kind: { type: 'string', default: kinds.join(',') },
     point: { type: 'string' },
+    every: { type: 'string', default: '1' },
     pairs: { type: 'boolean', default: false },
     lanes: { type: 'string', default: '4' },
     list: { type: 'boolean', default: false },
+    'keep-changes': { type: 'boolean', default: false },
   },
 })
 
@@ -49,9 +54,10 @@ console.log(JSON.stringify({ part: 'sum', violations }))
 process.exit(violations > 0 ? 1 : 0)
 
 async function sweepQueue(queue: string, servers: SweepServers): Promise<void> {
-  for (const scenario of scenarios.filter(({ name }) => names.includes(name))) {
+  for (const chosen of scenarios.filter(({ name }) => names.includes(name))) {
+    const scenario = values['keep-changes'] ? { ...chosen, keepsChanges: true as const } : chosen
     const options = {
-      ...{ kinds: chosenKinds, lanes, list: values.list },
+      ...{ kinds: chosenKinds, lanes, list: values.list, every: Number(values.every) },
       ...(values.point !== undefined && { point: values.point }),
     }
     const began = performance.now()

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { openClientApp } from '../../faults/harness/client.ts'
 import { compareWithModel } from '../../faults/harness/comparison.ts'
+import { changesViolations, keepChanges } from './kept-changes.ts'
 import { type Kind, type Point, PointCounter } from './points.ts'
 import { type Decide, type ProcessUnderTest, startProcessUnderTest } from './process-under-test.ts'
 import type { Scenario, Stage } from './scenario.ts'
@@ -129,6 +130,7 @@ class RunningScenario {
     const [system, scenario] = [this.#system, this.#scenario]
     const app = await openClientApp(system)
     this.activity = 'prepares the scenario'
+    if (scenario.keepsChanges) await keepChanges(system, app)
     await scenario.prepare?.({ system, app })
     this.activity = 'starts the process'
     const process = await this.#start(this.#cuts[0])
@@ -161,6 +163,7 @@ class RunningScenario {
     return [
       ...(unexpected > 0 ? [`${unexpected} processes ended by themselves`] : []),
       ...comparison.violations,
+      ...(scenario.keepsChanges ? await changesViolations(system, app) : []),
       ...((await scenario.verify?.({ system, app })) ?? []),
     ]
   }

@@ -19,6 +19,8 @@ type Steps = readonly ((stage: Stage) => Promise<unknown>)[]
 export interface Scenario {
   name: string
   apps: readonly ('api' | 'worker' | 's3-gateway')[]
+  /** The app's imports keep their changes. */
+  keepsChanges?: true
   /** Maintenance tasks that recovery needs, besides those of every scenario. */
   tasks?: readonly string[]
   prepare?(stage: Prepared): Promise<void>

@@ -24,6 +24,8 @@ export interface SweepOptions {
   kinds: readonly Kind[]
   /** The only point to cut at, by number or key; all points if it is left out. */
   point?: string
+  /** Points whose number is not a multiple of it are left out. */
+  every: number
   /** Maximum number of runs at a time. */
   lanes: number
   /** Prints the points instead of cutting at them. */
@@ -98,7 +100,8 @@ export async function findPoints(
   return commonPoints(runs).map((point, index) => ({ ...point, number: index + 1 }))
 }
 
-function isChosen({ number, key }: NumberedPoint, { point }: SweepOptions): boolean {
+function isChosen({ number, key }: NumberedPoint, { point, every }: SweepOptions): boolean {
+  if (number % every !== 0) return false
   return point === undefined || point === String(number) || point === key
 }
 

@@ -2,6 +2,7 @@ import type { ValueType } from '@sluice/contract'
 import { headerLine, LineWriter } from '@sluice/csv'
 import { type ChangedRow, readChangedRows } from './changed-rows.ts'
 import { JsonMembers } from './json-members.ts'
+import { MemberKeys } from './member-keys.ts'
 
 /** The columns of a changes file. */
 export const changesFileColumns = ['user_id', 'key', 'type', 'before', 'after']
@@ -12,19 +13,13 @@ export const changesFileHeader = headerLine(changesFileColumns)
 /** Bytes of lines that are returned at a time. */
 const pieceBytes = 2 ** 18
 
-/** A key that rows may change. */
+/** A key that rows may change, and how a row changes it: ranges of values in the content, −1 where there is none. */
 interface ChangedKey {
   /** Its place among the columns of the file. */
   place: number
   type: ValueType
-  /** In UTF-8. */
-  name: Buffer
-  typeName: Buffer
-}
-
-/** A changed value of a row: its ranges in the content, −1 where there is none. */
-interface Change {
-  key: ChangedKey
+  /** The cells of its name and its type, each with its comma. */
+  cells: Buffer
   beforeStart: number
   beforeEnd: number
   afterStart: number
@@ -35,20 +30,19 @@ interface Change {
 export class ChangeLines {
   /** The first changed row that did not fit. No row after it is written. */
   endsBeforeRow: number | undefined
-  readonly #keys: ReadonlyMap<string, ChangedKey>
+  readonly #keys: MemberKeys<ChangedKey | undefined>
   readonly #writer = new LineWriter()
-  readonly #found: Change[] = []
+  readonly #found: ChangedKey[] = []
   #left: number
 
   /** Accepts the columns in their order, their types, and the bytes that all lines may take. */
   constructor(columns: readonly string[], types: Readonly<Record<string, ValueType>>, maxBytes: number) {
-    const keys = columns.flatMap((key, place) => {
-      const type = Object.hasOwn(types, key) ? types[key] : undefined
-      return type === undefined
-        ? []
-        : [[key, { place, type, name: Buffer.from(key), typeName: Buffer.from(type) }] as const]
+    const places = new Map(columns.map((key, place) => [key, place]))
+    this.#keys = new MemberKeys((key) => {
+      const [place, type] = [places.get(key), Object.hasOwn(types, key) ? types[key] : undefined]
+      if (place === undefined || type === undefined) return undefined
+      return { place, type, cells: cellsOf(key, type), beforeStart: -1, beforeEnd: -1, afterStart: -1, afterEnd: -1 }
     })
-    this.#keys = new Map(keys)
     this.#left = maxBytes
   }
 
@@ -72,77 +66,104 @@ export class ChangeLines {
   }
 
   #writeRow(content: Buffer, row: ChangedRow): void {
-    const userId = unescaped(content, row.idStart, row.idEnd)
-    for (const { key, beforeStart, beforeEnd, afterStart, afterEnd } of this.#changesOf(content, row)) {
-      this.#writer.value(userId, 0, userId.length)
-      this.#writer.value(key.name, 0, key.name.length)
-      this.#writer.value(key.typeName, 0, key.typeName.length)
-      this.#writeValue(content, beforeStart, beforeEnd, key.type)
-      this.#writeValue(content, afterStart, afterEnd, key.type)
-      this.#writer.endLine()
+    const writer = this.#writer
+    const start = writer.length
+    let idLength = 0
+    for (const key of this.#changesOf(content, row)) {
+      // The user's cell is the same in each line of the row.
+      if (idLength > 0) writer.copy(writer.bytes, start, start + idLength)
+      else {
+        this.#writeText(content, row.idStart, row.idEnd)
+        idLength = writer.length - start
+      }
+      writer.copy(key.cells, 0, key.cells.length)
+      this.#writeValue(content, key.beforeStart, key.beforeEnd, key.type)
+      this.#writeValue(content, key.afterStart, key.afterEnd, key.type)
+      writer.endLine()
+      key.beforeStart = -1
+      key.afterStart = -1
     }
   }
 
-  /** Returns the changes of a row in the order of the file's columns. */
-  #changesOf(content: Buffer, { before, after }: ChangedRow): readonly Change[] {
+  /** Returns the keys that a row changes, in the order of the file's columns. */
+  #changesOf(content: Buffer, { before, after }: ChangedRow): readonly ChangedKey[] {
     const found = this.#found
     found.length = 0
     const old = new JsonMembers(content, before)
     while (old.next()) {
-      const key = this.#keyAt(content, old)
-      const { valueStart: beforeStart, valueEnd: beforeEnd } = old
-      if (key !== undefined) found.push({ key, beforeStart, beforeEnd, afterStart: -1, afterEnd: -1 })
+      const key = this.#keys.find(content, old)
+      if (key === undefined) continue
+      key.beforeStart = old.valueStart
+      key.beforeEnd = old.valueEnd
+      found.push(key)
     }
-    const replaced = found.length === 0 ? undefined : new Map(found.map((change) => [change.key, change]))
     const young = new JsonMembers(content, after)
     while (young.next()) {
-      const key = this.#keyAt(content, young)
+      const key = this.#keys.find(content, young)
       if (key === undefined) continue
-      const { valueStart: afterStart, valueEnd: afterEnd } = young
-      const known = replaced?.get(key)
-      if (known === undefined) found.push({ key, beforeStart: -1, beforeEnd: -1, afterStart, afterEnd })
-      else [known.afterStart, known.afterEnd] = [afterStart, afterEnd]
+      key.afterStart = young.valueStart
+      key.afterEnd = young.valueEnd
+      if (key.beforeStart === -1) found.push(key)
     }
-    return found.sort((one, other) => one.key.place - other.key.place)
-  }
-
-  #keyAt(content: Buffer, { keyStart, keyEnd }: JsonMembers): ChangedKey | undefined {
-    return this.#keys.get(unescaped(content, keyStart, keyEnd).toString())
+    return found.sort((one, other) => one.place - other.place)
   }
 
   /** Writes a value as an export does (`statement.ts` of packages/engine/exports), and an empty string as `""`. */
   #writeValue(content: Buffer, start: number, end: number, type: ValueType): void {
-    const value = start === -1 ? none : exported(content, start, end, type)
-    if (value.length > 0 || start === -1) this.#writer.value(value, 0, value.length)
-    else {
-      this.#writer.reserve(emptyString.length)
-      this.#writer.length += emptyString.copy(this.#writer.bytes, this.#writer.length)
-    }
-  }
-}
-
-const none = Buffer.alloc(0)
-const emptyString = Buffer.from('"",')
-
-function exported(content: Buffer, start: number, end: number, type: ValueType): Buffer {
-  switch (type) {
-    case 'string':
-      return unescaped(content, start + 1, end - 1)
-    case 'datetime':
-      return Buffer.from(`${content.toString('latin1', start + 1, end - 1).replace(' ', 'T')}Z`)
-    case 'int':
-      return Buffer.from(plainNumber(content.toString('latin1', start, end)))
-    case 'decimal': {
+    const writer = this.#writer
+    if (start === -1) writer.copy(comma, 0, 1)
+    else if (type === 'string' && end - start === 2) writer.copy(emptyString, 0, emptyString.length)
+    else if (type === 'string') this.#writeText(content, start + 1, end - 1)
+    else if (type === 'datetime') {
+      writer.copy(content, start + 1, end - 1)
+      writer.bytes[writer.length - (end - start - 2) + dateBytes] = capitalT
+      writer.copy(utc, 0, utc.length)
+    } else if (isPlain(content, start, end, type)) {
+      writer.copy(content, start, end)
+      writer.copy(comma, 0, 1)
+    } else {
       const number = plainNumber(content.toString('latin1', start, end))
-      return Buffer.from(number.includes('.') ? number : `${number}.0`)
+      const value = Buffer.from(type === 'int' || number.includes('.') ? `${number},` : `${number}.0,`)
+      writer.copy(value, 0, value.length)
+    }
+  }
+
+  /** Writes the cell of a JSON string, from after its opening quote to its closing quote. */
+  #writeText(content: Buffer, start: number, end: number): void {
+    if (!has(content, backslash, start, end)) this.#writer.value(content, start, end)
+    else {
+      const text = Buffer.from(JSON.parse(`"${content.toString('utf8', start, end)}"`))
+      this.#writer.value(text, 0, text.length)
     }
   }
 }
 
-/** Returns the text of a JSON string, from after its opening quote to its closing quote. */
-function unescaped(content: Buffer, start: number, end: number): Buffer {
-  const bytes = content.subarray(start, end)
-  return bytes.includes(0x5c) ? Buffer.from(JSON.parse(`"${bytes}"`)) : bytes
+const [backslash, capitalT, point, smallE, capitalE] = [0x5c, 0x54, 0x2e, 0x65, 0x45]
+const comma = Buffer.from(',')
+const emptyString = Buffer.from('"",')
+/** The end of a time, after its bytes in a document. */
+const utc = Buffer.from('Z,')
+const dateBytes = '2024-03-31'.length
+
+function has(content: Buffer, byte: number, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (content[at] === byte) return true
+  return false
+}
+
+/** Whether a number is written as in an export: without an exponent, and a decimal with a point. */
+function isPlain(content: Buffer, start: number, end: number, type: 'int' | 'decimal'): boolean {
+  if (has(content, smallE, start, end) || has(content, capitalE, start, end)) return false
+  return type === 'int' || has(content, point, start, end)
+}
+
+/** Returns cells with their commas. */
+function cellsOf(...texts: string[]): Buffer {
+  const writer = new LineWriter()
+  for (const text of texts) {
+    const bytes = Buffer.from(text)
+    writer.value(bytes, 0, bytes.length)
+  }
+  return writer.take()
 }
 
 /** Returns a number without an exponent, as Postgres writes it. */

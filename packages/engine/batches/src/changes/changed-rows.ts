@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
+import type { RowOfBatch } from '../documents/profile-batch.ts'
 import { endOfString } from './json-members.ts'
 
 /*
@@ -10,19 +11,29 @@ import { endOfString } from './json-members.ts'
  */
 
 const [tab, lineBreak] = [0x09, 0x0a]
+/** Bytes of a row, to begin with. */
+const usualBytes = 256
+/** Bytes of a row's number and the tab after it, at most. */
+const numberBytes = 24
 const noValues = Buffer.from('\t{}\t')
 
 /** Writes rows that are the first of their users: they have no values before. */
 export class FirstRowsWriter {
-  readonly #writer = new ByteWriter(2 ** 16)
+  readonly #writer: ByteWriter
 
-  /** Adds a row: its number, the user's ID, and its values as a JSON document. */
-  add(number: number, userId: Buffer, document: Buffer): void {
+  /** Accepts about how many rows it will write. */
+  constructor(rows: number) {
+    this.#writer = new ByteWriter(rows * usualBytes)
+  }
+
+  /** Adds a row: its number in the file, the user's ID, and its values as a JSON document. */
+  add(number: number, row: RowOfBatch): void {
     const writer = this.#writer
-    writer.write(Buffer.from(`${number}\t`))
-    writer.writeCell(userId, 0, userId.length, 'string', true)
+    writer.reserve(numberBytes)
+    writer.length += writer.bytes.write(`${number}\t`, writer.length, 'latin1')
+    writer.writeCell(row.ids, row.idStart, row.idEnd, 'string', true)
     writer.write(noValues)
-    writer.write(document)
+    writer.write(row.documents, row.documentStart, row.documentEnd)
     writer.writeByte(lineBreak)
   }
 

@@ -3,6 +3,7 @@ import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
 import { changedRowsOf, FirstRowsWriter } from './changed-rows.ts'
 import { JsonMembers } from './json-members.ts'
+import { MemberKeys } from './member-keys.ts'
 
 /** A checked batch whose changes are looked for. */
 interface CheckedRows {
@@ -36,22 +37,22 @@ function changesOfFirstRows(
   { batch, precedingRows, keepsRows }: CheckedRows,
   users: readonly number[],
 ): RawBuilder<unknown> {
-  const writer = new FirstRowsWriter()
-  const added = new Map<string, number>()
+  const writer = new FirstRowsWriter(users.length)
+  const added: { key: string; count: number }[] = []
+  const counted = new MemberKeys((key) => {
+    const count = { key, count: 0 }
+    added.push(count)
+    return count
+  })
   let first: number | null = null
-  for (const { id, document, row } of batch.rowsOf(users)) {
-    first ??= precedingRows + row + 1
-    const members = new JsonMembers(document, 0)
-    while (members.next()) {
-      const key = document.toString('latin1', members.keyStart, members.keyEnd)
-      added.set(key, (added.get(key) ?? 0) + 1)
-    }
-    if (keepsRows) writer.add(precedingRows + row + 1, id, document)
+  for (const row of batch.rowsOf(users)) {
+    const number = precedingRows + row.row + 1
+    first ??= number
+    const members = new JsonMembers(row.documents, row.documentStart)
+    while (members.next()) counted.find(row.documents, members).count++
+    if (keepsRows) writer.add(number, row)
   }
-  const keys = [...added].map(([key, count]) => [
-    JSON.parse(`"${Buffer.from(key, 'latin1')}"`) as string,
-    { added: count },
-  ])
+  const keys = added.map(({ key, count }) => [key, { added: count }])
   const counts = { created: users.length, changed: 0, changing: 0, removing: 0, keys: Object.fromEntries(keys) }
   const content = keepsRows && users.length > 0 ? writer.content() : null
   return sql`select ${JSON.stringify(counts)}::jsonb as counts, ${first}::bigint as first_row, ${content}::bytea as content`

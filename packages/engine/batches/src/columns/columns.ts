@@ -130,12 +130,13 @@ export class Columns {
   }
 
   /**
-   * The profile columns in the order in which Postgres stores keys, so that it need not sort the keys of each document.
+   * The profile columns in the order in which Postgres stores keys of a `jsonb`, first by length, then by bytes. So it
+   * need not sort the keys of each document.
    */
   get inDocumentOrder(): readonly ProfileColumn[] {
     this.#inDocumentOrder ??= this.profiles
       .map((column) => ({ column, key: Buffer.from(column.key) }))
-      .sort((one, other) => compareKeys(one.key, other.key))
+      .sort((one, other) => one.key.length - other.key.length || one.key.compare(other.key))
       .map(({ column }) => column)
     return this.#inDocumentOrder
   }
@@ -203,6 +204,11 @@ export class Columns {
   /** The counts of the watched columns so far: the index of each column, and its counts. */
   get spellingCounts(): number[][] {
     return Array.from(this.watched, ([{ index }, losses]) => [index, ...losses.counts])
+  }
+
+  /** Whether rows may remove values. */
+  get hasClearMarker(): boolean {
+    return this.#clearMarker !== undefined
   }
 
   /**
@@ -290,9 +296,4 @@ interface Derived {
   types: Readonly<Record<string, ValueType>>
   meaning?: Buffer
   writtenKeys?: readonly (Buffer | undefined)[]
-}
-
-/** Compares keys as Postgres orders them in a `jsonb`: first by length, then by bytes. */
-function compareKeys(one: Buffer, other: Buffer): number {
-  return one.length - other.length || one.compare(other)
 }

@@ -24,6 +24,17 @@ const jsonNull = Buffer.from('null')
  */
 type Phase = 'users' | 'rows' | 'open row' | 'refused row' | 'complete'
 
+/** A row: the ranges of its user's ID and of its document, and its number in the batch. */
+export interface RowOfBatch {
+  ids: Buffer
+  idStart: number
+  idEnd: number
+  documents: Buffer
+  documentStart: number
+  documentEnd: number
+  row: number
+}
+
 /**
  * What a batch of rows changes in profiles. It has each user once, in order of appearance.
  *
@@ -218,15 +229,19 @@ export class ProfileBatch {
     }
   }
 
-  /** Returns the rows of these users, with the numbers of the rows in the batch. Each user must have a document. */
-  *rowsOf(users: readonly number[]): Generator<{ id: Buffer; document: Buffer; row: number }, void, void> {
+  /** Returns the rows of these users. Each user must have a document. The object is reused for each row. */
+  *rowsOf(users: readonly number[]): Generator<RowOfBatch, void, void> {
+    const [ids, documents] = [this.#ids.writer.bytes, this.#documents.writer.bytes]
+    const row: RowOfBatch = { ids, idStart: 0, idEnd: 0, documents, documentStart: 0, documentEnd: 0, row: 0 }
     for (const user of users)
-      for (const document of this.#documentsOf(user))
-        yield {
-          id: this.#ids.bytesOf(user),
-          document: this.#documents.bytesOf(document),
-          row: this.#rowOf[document] ?? 0,
-        }
+      for (const document of this.#documentsOf(user)) {
+        row.idStart = this.#ids.startOf(user)
+        row.idEnd = this.#ids.endOf(user)
+        row.documentStart = this.#documents.startOf(document)
+        row.documentEnd = this.#documents.endOf(document)
+        row.row = this.#rowOf[document] ?? 0
+        yield row
+      }
   }
 
   #documentsOf(user: number): readonly number[] {

@@ -76,7 +76,8 @@ async function writeBatch(
   const { db, columns, progress } = context
   const { appId, dataOrder, dryRun, keepsChanges } = context.owner
   const { profileBatch, keptRows } = batch
-  const plan = planOf(place.expectation, isRetry)
+  const areChangesFound = dryRun || keepsChanges
+  const plan = planOf(place.expectation, isRetry, dryRun || (keepsChanges && columns.hasClearMarker))
   // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
   // rows are read again.
   const begin = prepared`
@@ -91,7 +92,6 @@ async function writeBatch(
     const findings = await checkRows(batch, columns, states)
     const registered = await registerUsedKeys(tx, context, findings.toRegister)
     const failed = keepInvalidRows(batch, { findings, states, columns, precedingRows: place.precedingRows })
-    const areChangesFound = dryRun || keepsChanges
     const toleratesConflicts = plan.toleratesConflicts && !areChangesFound
     const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound }
     const { precedingRows } = place

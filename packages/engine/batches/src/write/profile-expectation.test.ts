@@ -36,11 +36,11 @@ describe('the plan of a batch', () => {
     ['some', { assumesNone: false, toleratesConflicts: false }],
     ['conflict', { assumesNone: false, toleratesConflicts: true }],
   ] as const)('for the expectation %s', (expectation, plan) => {
-    expect(planOf(expectation, false)).toEqual(plan)
+    expect(planOf(expectation, false, false)).toEqual(plan)
   })
 
   test.each(expectations)('assumes nothing in a retry, whatever was expected: %s', (expectation) => {
-    expect(planOf(expectation, true)).toEqual({ assumesNone: false, toleratesConflicts: true })
+    expect(planOf(expectation, true, false)).toEqual({ assumesNone: false, toleratesConflicts: true })
   })
 })
 
@@ -109,7 +109,7 @@ describe('the expectation of profiles', () => {
         const expectation = afterBatches('some')
         let retried = 0
         for (const conflict of hasConflict) {
-          const isTolerated = planOf(expectation.next(), false).toleratesConflicts
+          const isTolerated = planOf(expectation.next(), false, false).toleratesConflicts
           if (conflict && !isTolerated) retried++
           expectation.note(conflict && !isTolerated ? 'conflict' : 'some')
         }

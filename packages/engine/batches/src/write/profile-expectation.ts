@@ -21,10 +21,13 @@ export interface ProfilePlan {
   toleratesConflicts: boolean
 }
 
-/** Plans a try of a batch. A retry follows a conflict, so it assumes nothing. */
-export function planOf(expectation: Expectation, isRetry: boolean): ProfilePlan {
+/**
+ * Plans a try of a batch. A retry follows a conflict, so it assumes nothing. With `mustLookUp`, no try does: only the
+ * insert of a profile detects that there is one, and neither dry runs nor rows that only remove values insert any.
+ */
+export function planOf(expectation: Expectation, isRetry: boolean, mustLookUp: boolean): ProfilePlan {
   return {
-    assumesNone: !isRetry && expectation === 'none',
+    assumesNone: !isRetry && !mustLookUp && expectation === 'none',
     toleratesConflicts: isRetry || expectation === 'conflict',
   }
 }

@@ -2,13 +2,14 @@ import { changesFileColumns } from '@sluice/batches'
 import { cellsOf, readRows } from '@sluice/csv'
 import { type Database, encodeTextArray, sql } from '@sluice/database'
 import { ImportFile } from '../file/source.ts'
+import { ClaimLost } from '../order/claim.ts'
 import type { Run } from './run.ts'
 
 const quote = 0x22
 
 /**
  * Loads the lines of the changes file that a run undoes, unless they are loaded already: a preceding worker may have
- * done it. Throws as `ImportFile.from`.
+ * done it. Throws {@link ClaimLost}, and as `ImportFile.from`.
  */
 export async function loadLines(run: Run): Promise<void> {
   const { context, claim } = run
@@ -25,13 +26,20 @@ export async function loadLines(run: Run): Promise<void> {
         columns[index]?.push(cell.length === 0 && !isQuoted ? null : cell.toString())
       }
     const arrays = columns.map((values) => sql`${encodeTextArray(values)}::text[]`)
-    await sql`
+    // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
+    const { numAffectedRows = 0n } = await sql`
       insert into undo_lines (app_id, import_id, line, user_id, key, type, before, after)
-      select ${claim.appId}::integer, ${claim.importId}::uuid, ${line}::bigint + number - 1, user_id, key, type, before, after
-      from unnest(${sql.join(arrays)}) with ordinality as given (user_id, key, type, before, after, number)
+      select app_id, import_id, ${line}::bigint + number - 1, user_id, key, type, before, after
+      from (
+        select app_id, import_id from imports
+        where app_id = ${claim.appId} and import_id = ${claim.importId} and attempt = ${claim.attempt} and state = ${claim.state}
+        for share
+      ) held
+      cross join unnest(${sql.join(arrays)}) with ordinality as given (user_id, key, type, before, after, number)
       where ${line}::bigint + number > 1 -- without the header
     `.execute(context.db)
     line += block.count
+    if (numAffectedRows === 0n && line > 1) throw new ClaimLost()
   }
 }
 

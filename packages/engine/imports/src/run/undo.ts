@@ -15,7 +15,7 @@ import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
 import type { Run } from './run.ts'
-import { areLoaded, loadLines, removeUndoLines } from './undo-lines.ts'
+import { areLoaded, loadLines } from './undo-lines.ts'
 
 /** Number of users in a transaction. */
 const usersAtATime = 2_000
@@ -48,7 +48,6 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   }
   // A deletion or a crash may have removed lines meanwhile. The next try reads them again.
   if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
-  await removeUndoLines(context.db, claim)
   return undefined
 }
 
@@ -149,19 +148,21 @@ const failedLines = sql`
     'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
   from judged where is_unregistered or value <> last_value and value <> first_value`
 
+/** Writes the values that `documents` restores, and forgets the row hashes of the users of `stored`. */
+const written = (appId: number) => sql`, written as (
+    update profiles p set attributes = jsonb_strip_nulls(p.attributes || coalesce(d.document, '{}')), row_hash = null,
+      updated_at = now()
+    from (select user_id from stored) s left join documents d using (user_id)
+    where p.app_id = ${appId}::integer and p.user_id = any((select ids from chosen)::text[])
+      and p.user_id = s.user_id and (d.document is not null or p.row_hash is not null)
+  )`
+
 /**
  * Undoes the lines of the next users. A value that is what the import left becomes what it was before; one that already
  * is what it was before stays. Of several lines of a value, the first and the last one count.
  */
 async function undoLines(tx: Database, { claim }: Run, after: string): Promise<Undone | undefined> {
   const ofUndo = sql`app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid`
-  const written = sql`, written as (
-      update profiles p set attributes = jsonb_strip_nulls(p.attributes || coalesce(d.document, '{}')), row_hash = null,
-        updated_at = now()
-      from (select user_id from stored) s left join documents d using (user_id)
-      where p.app_id = ${claim.appId}::integer and p.user_id = any((select ids from chosen)::text[])
-        and p.user_id = s.user_id and (d.document is not null or p.row_hash is not null)
-    )`
   const { rows } = await prepared<Undone>`
     with chosen as materialized (
       select array_agg(user_id) as ids, max(user_id) as last_user from (
@@ -171,9 +172,12 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
     ), lines as materialized (
       select * from undo_lines where ${ofUndo} and user_id = any((select ids from chosen)::text[])
     ), values as (
-      select user_id, key, min(type) as type, max(line) as line, array_agg(before order by line) as befores,
-        (array_agg(before order by line desc))[1] as last_before, (array_agg(after order by line desc))[1] as last_after
-      from lines group by user_id, key
+      select user_id, key, type, line, befores[1] as first_before, befores[count] as last_before, afters[count] as last_after
+      from (
+        select user_id, key, min(type) as type, max(line) as line, count(*)::integer as count,
+          array_agg(before order by line) as befores, array_agg(after order by line) as afters
+        from lines group by user_id, key
+      ) grouped
     ), stored as materialized (
       select user_id, attributes || '{}' as attributes from profiles
       where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
@@ -181,7 +185,7 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
     ), registered as materialized (
       select user_id from users where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
     ), judged as materialized (
-      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('befores[1]')} as first_value,
+      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('first_before')} as first_value,
         ${stored('last_after')} as last_value, coalesce(s.attributes -> v.key, 'null') as value
       from values v left join stored s on s.user_id = v.user_id left join registered u on u.user_id = v.user_id
     ), restored as materialized (
@@ -192,7 +196,7 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
         jsonb_object_agg(key, value) filter (where not is_added) as before,
         jsonb_object_agg(key, first_value) filter (where not is_removed) as after
       from restored group by user_id
-    )${claim.dryRun ? sql`` : written}
+    )${claim.dryRun ? sql`` : written(claim.appId)}
     select (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
       (select count(*) from documents where is_created) as created,
       (select count(*) from documents where not is_created) as changed,

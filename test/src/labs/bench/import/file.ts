@@ -60,8 +60,8 @@ export interface Shape {
   /** Number of users in the rows, who then recur with other values. Defaults to one for each row. */
   users?: number
   columns: readonly Column[]
-  /** If set, one row in ten has other values than in the same file without `changed`. */
-  changed?: true
+  /** Which values differ from those of the same file without it: some values of one row in ten, or nearly all. */
+  changed?: 'a tenth' | 'all'
   /** If set, the rows' users are not in the order in which they were registered. */
   shuffled?: true
   /**
@@ -90,7 +90,8 @@ export function shapesOf(rows: number) {
   const first: Shape = { name: 'first', rows, columns: customer }
   return {
     first,
-    changed: { ...first, name: 'changed', changed: true },
+    changed: { ...first, name: 'changed', changed: 'a tenth' },
+    replaced: { ...first, name: 'replaced', rows: Math.ceil(rows / customer.length), changed: 'all' },
     wide: { name: 'wide', rows: Math.ceil(rows / wideRowIsWorth), columns: wide },
     narrow: { name: 'narrow', rows, columns: narrow },
     invalid: { ...first, name: 'invalid', invalid: 'kept' },
@@ -145,8 +146,9 @@ function* chunksOf(shape: Shape, counts: { written: number; failing: number }): 
 function cellsOf(user: number, { columns, changed }: Shape): string[] {
   const random = seeded(mixed(user, 3))
   const cells = columns.map((column) => column.cell(random))
-  if (!changed || mixed(user, 4) % 10 !== 0) return cells
   const again = seeded(mixed(user, 5))
+  if (changed === 'all') return columns.map((column) => column.cell(again))
+  if (!changed || mixed(user, 4) % 10 !== 0) return cells
   return cells.map((cell, index) => (columns[index]?.changes ? columns[index].cell(again) : cell))
 }
 

@@ -7,7 +7,7 @@ import { cpuOfTree } from './cpu.ts'
 import { templates } from './environment.ts'
 import type { MadeFile } from './file.ts'
 import type { BenchPostgres } from './postgres.ts'
-import { openStackSession } from './stack-session.ts'
+import { type ImportKind, openStackSession } from './stack-session.ts'
 import { type LongestTransactions, TransactionWatch, type WritingTransaction } from './transaction-watch.ts'
 
 /**
@@ -22,10 +22,13 @@ const longestMs = 15 * 60_000
  * Sluice end to end: with its own worker process, and the file in storage.
  *
  * The time begins before the job is enqueued. It ends when another connection observes that the import is completed,
- * which is after the last batch and the error file.
+ * which is after the last batch and the files of the result.
  */
-export function sluice(postgres: BenchPostgres, home: string): Contender {
-  const database = 'bench_sluice'
+export function sluice(
+  postgres: BenchPostgres,
+  home: string,
+  { database = 'bench_sluice', kind }: { database?: string; kind?: ImportKind } = {},
+): Contender {
   return {
     ...{ name: 'Sluice', database, template: templates.sluice },
     async prepare(file) {
@@ -36,7 +39,7 @@ export function sluice(postgres: BenchPostgres, home: string): Contender {
       return {
         async run() {
           const enqueuedAt = Date.now()
-          const importId = await session.enqueue(file)
+          const importId = await session.enqueue(file, kind)
           const seen = await watchImport(session.client, importId, file)
           return {
             queueWait: seen.claimedAt - enqueuedAt,

@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { bucketUpload } from './bucket-upload.ts'
 import { deletion } from './deletion.ts'
 import { exportProfiles } from './export.ts'
-import { cancel, changes, firstImport, identicalRows, mail, twoMembers } from './imports.ts'
+import { cancel, changes, firstImport, identicalRows, mail, twoMembers, undo } from './imports.ts'
 import { dryRun, v2Request } from './requests.ts'
 
 export const scenarios: readonly Scenario[] = [
@@ -11,6 +11,7 @@ export const scenarios: readonly Scenario[] = [
   identicalRows,
   twoMembers,
   cancel,
+  undo,
   dryRun,
   exportProfiles,
   deletion,

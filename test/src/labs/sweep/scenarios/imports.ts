@@ -5,7 +5,9 @@ import { seeded } from '../../../environment/random.ts'
 import { until } from '../../../environment/wait.ts'
 import { cancel as cancelImport, request, send, upload } from '../../../faults/harness/client.ts'
 import { type GeneratedFile, generatedUsers, generateSoundFile, write } from '../../../faults/harness/generate.ts'
+import { bulkImport } from '../../../stack/client.ts'
 import type { Scenario, Stage } from '../scenario.ts'
+import { post } from './requests.ts'
 
 /** Rows of a file: three batches, the last one not full. */
 const rows = 120
@@ -83,6 +85,23 @@ export const mail: Scenario = {
       await send(app, await request(system, app, file), file)
     },
     noticed,
+  ],
+}
+
+/** An import, and its undo, which leaves what was before. */
+export const undo: Scenario = {
+  name: 'undo',
+  apps: importApps,
+  keepsChanges: true,
+  setup: [uploaded(fileNumber(3)), uploaded(fileNumber(5)), noticed],
+  steps: [
+    async (stage) => {
+      const [, importId] = stage.app.files.keys()
+      const path = `${bulkImport}/${importId}/undo`
+      const response = await post(stage, { path, contentType: 'application/json', body: '{}' })
+      stage.app.files.set(response.headers.get('x-import-id') ?? '', { ...fileNumber(5), isUndo: true })
+    },
+    ({ maintain }) => maintain('dispatch'),
   ],
 }
 
