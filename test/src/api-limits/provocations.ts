@@ -174,7 +174,11 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     limit: { query: '?limit=0' },
     cursor: { query: '?cursor=x' },
   },
-  getImport: { 200: { parameter: linked.importId }, unknown: { parameter: crypto.randomUUID() } },
+  getImport: {
+    200: { parameter: linked.importId },
+    wait: { parameter: linked.importId, query: '?wait=31' },
+    unknown: { parameter: crypto.randomUUID() },
+  },
   cancelImport: {
     200: { parameter: imports.cancelled.importId },
     unknown: { parameter: crypto.randomUUID() },

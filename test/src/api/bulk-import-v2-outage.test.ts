@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { type ApiProcess, startApi } from '../api-limits/api-process.ts'
 import { type InterruptedLink, openLink } from '../api-limits/interrupted-link.ts'
 import { storedProfiles } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 import { openTestApi, type TestApi } from './test-api.ts'
 
 // A v2 bulk import during an outage of object storage is answered as an internal failure, and has no effect.
@@ -65,7 +66,16 @@ async function expectNextIsAccepted({ appId, token }: { appId: number; token: st
   request.end('user_id,n\nu,1\n')
   const { status, importId } = await answered
   expect(status).toBe(202)
-  expect(await dispatchNextInOrder(inner.context, appId)).toMatchObject([{ importId }])
+  // The API wakes a worker for it.
+  await until('its dispatch', async () => {
+    const { db } = inner.database
+    const found = await db
+      .selectFrom('imports')
+      .select(['import_id', 'dispatched_at'])
+      .where('app_id', '=', appId)
+      .execute()
+    return found.some((row) => row.import_id === importId && row.dispatched_at !== null)
+  })
 }
 
 test('a file that is sent during an outage of storage is answered 500, and leaves nothing', async () => {

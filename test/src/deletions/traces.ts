@@ -54,7 +54,7 @@ export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>>
   mails: ['event', 'last_error', 'recipient', 'state'],
   members: ['email'],
   operators: ['email'],
-  profile_keys: ['key', 'type'],
+  profile_keys: ['description', 'key', 'type'],
   provider_accounts: ['email', 'issuer', 'subject'],
   rate_limits: ['key'],
   recently_deleted_users: ['user_hash'],

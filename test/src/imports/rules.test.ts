@@ -166,7 +166,7 @@ describe('inference of a new key', () => {
   ])('%s from %j', async (type, values) => {
     const { view, appId } = await run(`user_id,k\n${values.map((value, i) => `u${i + 1},${value}\n`).join('')}`)
     expect(view.types).toEqual({ k: type })
-    expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map([['k', type]]))
+    expect(await registeredKeys(fixture.database.db, appId)).toEqual(new Map([['k', { type, enabled: true }]]))
   })
 
   test('a registered key keeps its type, whatever the values look like', async () => {

@@ -3,6 +3,7 @@ import { createApp } from '@sluice/accounts'
 import { type AuditAction, auditLogPage } from '@sluice/audit-log'
 import { commands, openProgram } from '@sluice/cli-app/src/program.ts'
 import { cancelImport } from '@sluice/imports'
+import { registerKeys } from '@sluice/profiles'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
@@ -32,6 +33,12 @@ const run = (...args: string[]) => sluice(database, args, environment)
 const app = () => ['--app', String(appId)]
 const queued = () => queueFile({ database, storage: bucket.storage }, appId, 'user_id,a\nalice,1\n')
 
+/** Registers a key, and returns the arguments that name it. */
+async function keyOf(key: string): Promise<string[]> {
+  await database.db.transaction().execute((tx) => registerKeys(tx, appId, new Map([[key, 'string']]), 500))
+  return [...app(), key]
+}
+
 interface Recorded {
   what: AuditAction
   args: () => string[] | Promise<string[]>
@@ -60,6 +67,9 @@ const recorded: Record<string, Recorded> = {
   'access-keys create': { what: 'access_key.create', args: app },
   'access-keys reencrypt': { what: 'access_key.reencrypt', args: () => [], ofAll: true, outcome: 'unchanged' },
   'access-keys delete': { what: 'access_key.delete', args: () => [...app(), accessKeyId] },
+  'keys disable': { what: 'key.change', args: () => keyOf('plan') },
+  'keys enable': { what: 'key.change', args: () => keyOf('plan') },
+  'keys describe': { what: 'key.change', args: async () => [...(await keyOf('plan')), 'The plan'] },
   'webhooks add': { what: 'webhook.add', args: () => [...app(), '--url', 'https://example.com/'] },
   'webhooks test': { what: 'webhook.test', args: () => [...app(), endpointId, '--no-wait'] },
   'webhooks enable': { what: 'webhook.enable', args: () => [...app(), endpointId], outcome: 'unchanged' },

@@ -60,7 +60,7 @@ async function isSignedWith(secret: string, deliverer = fixture.deliverer): Prom
 // second-day.md §5, Endpoints.
 describe('an endpoint', () => {
   test('has all events unless it chooses some', async () => {
-    expect((await add(url)).events).toHaveLength(6)
+    expect((await add(url)).events).toHaveLength(7)
     expect((await add(url, ['deletion.completed', 'import.failed'])).events).toEqual([
       'import.failed',
       'deletion.completed',

@@ -284,11 +284,11 @@ class RunningScenario {
     return open === '[]' && ((await this.#scenario.isSettled?.(stage)) ?? true)
   }
 
-  /** Returns the imports and mails that have not ended, as JSON. */
+  /** Returns the imports and mails that have not ended, as JSON. A held import waits for a step of its scenario. */
   async #openWork(importIds?: readonly string[]): Promise<string> {
     const { rows } = await sql`
       select 'import' as what, import_id::text as id, state, tries, attempt, retry_at, lease_until from imports
-      where (state not in ('completed', 'failed', 'cancelled') or report_due)
+      where (state not in ('completed', 'failed', 'cancelled', 'held') or report_due)
         and (state not in ('awaiting_upload', 'expired') or import_id::text = any(${importIds ?? []}::text[]))
       union all
       select 'mail', mail_id::text, state, attempt, 0, next_attempt_at, null from mails where state = 'waiting'

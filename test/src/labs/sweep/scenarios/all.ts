@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { bucketUpload } from './bucket-upload.ts'
 import { deletion } from './deletion.ts'
 import { exportProfiles } from './export.ts'
-import { cancel, changes, firstImport, identicalRows, mail, twoMembers, undo } from './imports.ts'
+import { cancel, changes, firstImport, held, identicalRows, mail, twoMembers, undo } from './imports.ts'
 import { dryRun, v2Request } from './requests.ts'
 
 export const scenarios: readonly Scenario[] = [
@@ -12,6 +12,7 @@ export const scenarios: readonly Scenario[] = [
   twoMembers,
   cancel,
   undo,
+  held,
   dryRun,
   exportProfiles,
   deletion,

@@ -105,6 +105,31 @@ export const undo: Scenario = {
   ],
 }
 
+/** An import that is held after its check, approved, and applied. */
+export const held: Scenario = {
+  name: 'held',
+  apps: importApps,
+  keepsChanges: true,
+  setup: [
+    uploaded(fileNumber(3)),
+    noticed,
+    async ({ system: { db }, app: { appId } }) => {
+      await db.updateTable('apps').set({ hold_if: '"always"' }).where('app_id', '=', appId).execute()
+    },
+  ],
+  steps: [
+    uploaded(fileNumber(5)),
+    noticed,
+    ({ settle }) => settle(),
+    async (stage) => {
+      const [, importId] = stage.app.files.keys()
+      const path = `${bulkImport}/${importId}/approve`
+      await post(stage, { path, contentType: 'application/json', body: '{}', refusedAgain: 409 })
+    },
+    ({ maintain }) => maintain('dispatch'),
+  ],
+}
+
 /** The connection that holds a lock, for each system. */
 const holders = new WeakMap<Stage['system'], pg.Client>()
 

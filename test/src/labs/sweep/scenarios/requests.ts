@@ -13,10 +13,13 @@ interface ClientRequest {
   path: string
   contentType: string
   body: string | Uint8Array<ArrayBuffer>
+  /** A refusal of repetitions, which says that the request had its effect. */
+  refusedAgain?: number
 }
 
 /** Sends a request until it succeeds. All repetitions have the same idempotency key. */
-export function post({ system, app }: Prepared, { path, contentType, body }: ClientRequest): Promise<Response> {
+export function post({ system, app }: Prepared, request: ClientRequest): Promise<Response> {
+  const { path, contentType, body, refusedAgain } = request
   const key = crypto.randomUUID()
   return retry(`POST ${path}`, async () => {
     const response = await fetch(system.api + path, {
@@ -25,7 +28,8 @@ export function post({ system, app }: Prepared, { path, contentType, body }: Cli
       body,
       signal: AbortSignal.timeout(answerTimeoutMs),
     })
-    if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+    if (!response.ok && response.status !== refusedAgain)
+      throw new Error(`${response.status}: ${await response.text()}`)
     return response
   })
 }
