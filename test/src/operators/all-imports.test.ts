@@ -132,3 +132,44 @@ test('the page and the command line show the same imports, to operators only', a
   expect((await sluice(dashboard.database, ['imports'])).code).toBe(2)
   expect((await sluice(dashboard.database, ['imports', '--all', '--state', 'nonsense'])).code).toBe(2)
 })
+
+// changes.md §6.
+test('a page retries all imports of a filter, and names each that is left alone', async () => {
+  const operator = await signIn(dashboard, 'operator@example.com')
+  await db.updateTable('imports').set({ finished_at: newest }).where('state', '=', 'failed').execute()
+  const address = '/imports/retry?state=failed'
+  const list = await operator.get('/imports?state=failed')
+  expect(list.text).toContain(`<a class="button" href="${address}">Retry all…</a>`)
+  const question = await operator.get(address)
+  const failed = await find({ state: 'failed' })
+  expect(question.text).toContain(`Retry ${failed.length} imports?`)
+  const results = await operator.post('/imports/retry', { imports: shownIn(question.text) }, address)
+  expect(results.text).toContain(`${failed.length} imports were left alone:`)
+  expect(results.text).toContain(': its file is no longer stored')
+})
+
+test('a page cancels the imports that it showed, and none that came later', async () => {
+  const operator = await signIn(dashboard, 'operator@example.com')
+  const [first, second] = [await queued(apps[0]), await queued(apps[1])]
+  const address = '/imports/cancel?state=queued'
+  const question = await operator.get(address)
+  expect(question.text).toContain('Cancel 2 imports?')
+  const later = await queued(apps[1])
+  const results = await operator.post('/imports/cancel', { imports: shownIn(question.text) }, address)
+  expect(results.text).toContain('2 imports are cancelled.')
+  const found = await db
+    .selectFrom('imports')
+    .select('state')
+    .where('import_id', 'in', [first, second, later])
+    .execute()
+  expect(found.map(({ state }) => state).sort()).toEqual(['cancelled', 'cancelled', 'queued'])
+  expect((await (await signIn(dashboard, 'anna@example.com')).get(address)).status).toBe(404)
+})
+
+const shownIn = (page: string) => /name="imports" value="([^"]*)"/.exec(page)?.[1] ?? ''
+
+async function queued(appId = 0): Promise<string> {
+  const row = { app_id: appId, source: 'v3', state: 'queued', object_key: 'none', content_type: 'text/csv' } as const
+  const inserted = db.insertInto('imports').values(row).returning('import_id')
+  return (await inserted.executeTakeFirstOrThrow()).import_id
+}

@@ -316,6 +316,20 @@ const recorded: Record<string, Action> = {
       return { ...answer, target: 'bulk imports 100/10m, profile keys default' }
     },
   },
+  'POST /imports/retry': {
+    what: 'import.retry',
+    by: 'operator',
+    ofAll: true,
+    status: 200,
+    do: async () => ({ ...(await asOperator('/imports/retry', '/queues')), target: '0 imports of 0 apps' }),
+  },
+  'POST /imports/cancel': {
+    what: 'import.cancel',
+    by: 'operator',
+    ofAll: true,
+    status: 200,
+    do: async () => ({ ...(await asOperator('/imports/cancel', '/queues')), target: '0 imports of 0 apps' }),
+  },
   'POST /queues/pause': {
     what: 'service.pause',
     by: 'operator',

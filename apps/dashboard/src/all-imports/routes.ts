@@ -1,5 +1,6 @@
 import type { PageRoutes } from '../context.ts'
 import { type ListRequest, sendList } from '../imports/list-page.ts'
+import { manyImportsRoutes } from './many-routes.ts'
 
 /** Adds the list of the imports of all apps. */
 export const allImportsRoutes: PageRoutes = (dashboard, context) => {
@@ -7,4 +8,5 @@ export const allImportsRoutes: PageRoutes = (dashboard, context) => {
   dashboard.get('/imports', { config }, async (request: ListRequest, reply) => {
     return await sendList(request, reply, context, { title: 'All imports', area: 'all-imports', address: '/imports' })
   })
+  manyImportsRoutes(dashboard, context)
 }

@@ -1,10 +1,11 @@
-import { importStates } from '@sluice/contract'
+import { importStates, isImportState } from '@sluice/contract'
 import { type Content, type Html, html } from '@sluice/html'
 import {
   type FilterTexts,
   type FoundImport,
   type FoundImports,
   findImports,
+  isCancellable,
   parseImportFilter,
   shortestText,
 } from '@sluice/imports'
@@ -44,6 +45,11 @@ const problems: Record<keyof FilterTexts, string> = {
   ...timeProblems,
 }
 
+/** Returns the filters of a request as text; empty without one. */
+export function filterTextsOf({ query }: ListRequest): FilterTexts {
+  return Object.fromEntries(filterNames.map((name) => [name, String(query[name] ?? '')]))
+}
+
 /** Answers with a page of a list of imports, with filters. The status is 400 if a filter is not valid. */
 export async function sendList(
   request: ListRequest,
@@ -52,7 +58,7 @@ export async function sendList(
   list: ImportList,
 ): Promise<FastifyReply> {
   const { query } = request
-  const texts: FilterTexts = Object.fromEntries(filterNames.map((name) => [name, String(query[name] ?? '')]))
+  const texts = filterTextsOf(request)
   if (list.appId !== undefined) texts.app = ''
   const after = query.after === undefined ? undefined : String(query.after)
   const filter = parseImportFilter(texts)
@@ -85,9 +91,20 @@ function listContent(list: ImportList, texts: FilterTexts, { imports, next }: Fo
       ${imports.length === 0 ? html`<p class="card">${hasNone ? 'No imports yet.' : `No ${isFirst ? '' : 'older '}import matches.`}</p>` : table(list, imports)}
     </div>
     <p class="actions">
+      ${list.appId === undefined && imports.length > 0 && manyButton(texts)}
       ${!isFirst && html`<a class="button" href="${addressOf(list.address, texts)}">Newest</a>`}
       ${next !== undefined && html`<a class="button" href="${addressOf(list.address, { ...texts, after: next })}">Older</a>`}
     </p>`
+}
+
+/** Renders the link to the page that retries or cancels all imports of the filter, if its state permits one of them. */
+function manyButton(texts: FilterTexts): Html | undefined {
+  const { state = '' } = texts
+  const verb = ['failed', 'cancelled'].includes(state)
+    ? 'Retry'
+    : isImportState(state) && isCancellable(state) && 'Cancel'
+  if (!verb) return undefined
+  return html`<a class="button" href="${addressOf(`/imports/${verb.toLowerCase()}`, texts)}">${verb} all…</a>`
 }
 
 /** Renders the filters of an app's imports. They are folded unless one is set, as they fill the screen of a phone. */

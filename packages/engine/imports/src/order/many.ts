@@ -7,12 +7,13 @@ import { cancelImports } from './cancel.ts'
 
 // Many imports at once, for operators (changes.md §6).
 
-/** Which imports: of one app or of all, from `since` to before `until`. */
+/** Which imports: of one app or of all, from `since` to before `until`, or those with these IDs. */
 export interface ManyFilter {
   states: readonly ImportState[]
   appId?: number | undefined
   since?: Date | undefined
   until?: Date | undefined
+  importIds?: readonly string[] | undefined
 }
 
 /** What became of one of many imports, as the command line prints it. */
@@ -40,7 +41,7 @@ export async function findImportsToCancel(db: Database, filter: ManyFilter): Pro
 
 async function find(
   db: Database,
-  { states, appId, since, until }: ManyFilter,
+  { states, appId, since, until, importIds }: ManyFilter,
   time: ReturnType<typeof sql>,
   condition: ReturnType<typeof sql>,
 ): Promise<ImportId[]> {
@@ -49,6 +50,7 @@ async function find(
     where i.state = any(${states}::text[]) and (${appId ?? null}::integer is null or i.app_id = ${appId ?? null})
       and ${time} >= coalesce(${since ?? null}::timestamptz, '-infinity')
       and ${time} < coalesce(${until ?? null}::timestamptz, 'infinity') and ${condition}
+      and (${importIds ?? null}::uuid[] is null or i.import_id = any(${importIds ?? null}::uuid[]))
     order by i.app_id, i.sequence_number
   `.execute(db)
   return rows.map((row) => ({ appId: row.app_id, importId: row.import_id }))
