@@ -5,6 +5,7 @@ import { expectAccessible, openBrowser, openWindow, takePictures } from '../dash
 import { openSampleApp } from '../dashboard/sample-app.ts'
 import { openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
 import { signIn } from '../dashboard/visitor.ts'
+import { queueFile } from '../imports/import-fixture.ts'
 
 // pages.test.ts has what the pages say.
 describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
@@ -25,6 +26,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('every page of an operator is accessible, fits a phone, and violates no policy', async () => {
     await pauseImports(dashboard.db, appId)
+    for (let file = 0; file < 3; file++) await queueFile({ ...dashboard, database: dashboard }, appId, 'user_id\n')
     const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
     for (const [name, [address, title]] of Object.entries(pages())) {
       await page.goto(address)
@@ -51,6 +53,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     'operator-queues': ['/queues', 'Queues'],
     'operator-imports': ['/imports', 'All imports'],
     'operator-imports-none': ['/imports?state=failed&text=nothing', 'All imports'],
+    'operator-imports-cancel': ['/imports/cancel', 'Cancel 3 imports?'],
     'operator-audit-log': ['/audit-log', 'All audit logs'],
     'operator-pause': ['/queues/pause', 'Pause the imports of all apps?'],
     'operator-help': ['/help', 'Help'],

@@ -18,7 +18,7 @@ const words: Readonly<Record<ManyVerb, { button: string; done: string; effect: s
   cancel: {
     button: 'Cancel',
     done: 'cancelled',
-    effect: 'Rows that are applied stay applied. None of the others starts meanwhile. This cannot be undone.',
+    effect: 'Rows that are applied stay applied. No waiting import starts meanwhile. This cannot be undone.',
     none: 'No import of this filter waits, runs or is held.',
   },
 }
