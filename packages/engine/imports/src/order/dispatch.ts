@@ -35,7 +35,7 @@ export type WakeWorker = (appId: number) => void
 /**
  * Opens what a process calls when it has queued an import, so that a worker need not wait for the next run of
  * maintenance (changes.md §5). If a call fails, maintenance dispatches the import within a second. The queue opens with
- * the first call.
+ * the first call. Apps are dispatched one after the other, so a process needs one connection for this.
  */
 export function openWaker(
   store: SharedStore,
@@ -43,8 +43,24 @@ export function openWaker(
 ): { wake: WakeWorker; close(): Promise<void> } {
   const warn = (err: unknown) => context.log.warn({ err }, 'worker not woken')
   const queues = openQueues(store, warn)
+  const waiting = new Set<number>()
+  let dispatching: Promise<void> | undefined
+  const dispatch = async () => {
+    for (const appId of waiting) {
+      waiting.delete(appId)
+      await dispatchImports({ context, queues }, appId).catch(warn)
+    }
+    dispatching = undefined
+  }
   return {
-    wake: (appId) => void dispatchImports({ context, queues }, appId).catch(warn),
-    close: () => queues.close(),
+    wake(appId) {
+      waiting.add(appId)
+      dispatching ??= dispatch()
+    },
+    async close() {
+      waiting.clear()
+      await dispatching
+      await queues.close()
+    },
   }
 }
