@@ -6,7 +6,7 @@ import { storedProfiles } from '../../../environment/database.ts'
 import { upload } from '../../../faults/harness/client.ts'
 import type { Prepared, Scenario } from '../scenario.ts'
 import { fileNumber, importApps } from './imports.ts'
-import { post } from './requests.ts'
+import { post } from './post.ts'
 
 export const exportProfiles: Scenario = {
   name: 'export',

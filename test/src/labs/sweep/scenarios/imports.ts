@@ -7,7 +7,7 @@ import { cancel as cancelImport, request, send, upload } from '../../../faults/h
 import { type GeneratedFile, generatedUsers, generateSoundFile, write } from '../../../faults/harness/generate.ts'
 import { bulkImport } from '../../../stack/client.ts'
 import type { Scenario, Stage } from '../scenario.ts'
-import { post } from './requests.ts'
+import { post } from './post.ts'
 
 /** Rows of a file: three batches, the last one not full. */
 const rows = 120
