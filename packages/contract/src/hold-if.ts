@@ -10,38 +10,36 @@ export type HoldIf = 'always' | 'never' | { readonly [Bound in HoldBound]?: numb
 
 const isHoldBound = (name: string): name is HoldBound => holdBounds.some((bound) => bound === name)
 
-const numberOf = (given: unknown) => (given instanceof JsonNumber ? Number(given.text) : given)
-
 /**
- * Returns why a JSON value is no {@link HoldIf}; undefined if it is one. The message follows the name of the value.
+ * Reads a JSON value. Returns the problem if it is no {@link HoldIf}, as a text that follows the name of the value.
  *
  * @example
  * ```ts
- * holdIfProblem({ changed_percent: 20 }) // → undefined
- * holdIfProblem({ changed_percent: 101 }) // → "changed_percent must be a number from 0 to 100"
+ * parseHoldIf({ changed_percent: 20 }) // → {"value": {"changed_percent": 20}}
+ * parseHoldIf({ changed_percent: 101 }) // → {"problem": "changed_percent must be a number from 0 to 100"}
  * ```
  */
-export function holdIfProblem(given: unknown): string | undefined {
-  if (given === 'always' || given === 'never') return undefined
+export function parseHoldIf(given: unknown): { value: HoldIf } | { problem: string } {
+  if (given === 'always' || given === 'never') return { value: given }
   const bounds = isJsonObject(given) ? Object.entries(given) : []
-  if (bounds.length === 0) return `must be always, never, or an object with at least one of ${holdBounds.join(', ')}`
-  for (const [name, value] of bounds) {
-    if (!isHoldBound(name)) return `must have no member except ${holdBounds.join(', ')}`
-    const bound = numberOf(value)
-    if (name === 'new_keys') {
-      if (!Number.isSafeInteger(bound) || Number(bound) < 0) return 'new_keys must be a whole number of at least 0'
-    } else if (typeof bound !== 'number' || !(bound >= 0 && bound <= 100)) {
-      return `${name} must be a number from 0 to 100`
-    }
+  if (bounds.length === 0)
+    return { problem: `must be always, never, or an object with at least one of ${holdBounds.join(', ')}` }
+  const value: { [Bound in HoldBound]?: number } = {}
+  for (const [name, spelled] of bounds) {
+    if (!isHoldBound(name)) return { problem: `must have no member except ${holdBounds.join(', ')}` }
+    const bound = spelled instanceof JsonNumber ? Number(spelled.text) : spelled
+    const problem = boundProblem(name, bound)
+    if (problem !== undefined) return { problem: `${name} ${problem}` }
+    value[name] = Number(bound)
   }
-  return undefined
+  return { value }
 }
 
-/** Returns a value without a {@link holdIfProblem} as what it is. */
-export function toHoldIf(given: unknown): HoldIf {
-  if (given === 'always' || given === 'never') return given
-  const bounds = Object.entries(isJsonObject(given) ? given : {}).map(([name, value]) => [name, numberOf(value)])
-  return Object.fromEntries(bounds)
+function boundProblem(name: HoldBound, bound: unknown): string | undefined {
+  if (name === 'new_keys')
+    return Number.isSafeInteger(bound) && Number(bound) >= 0 ? undefined : 'must be a whole number of at least 0'
+  const isPercentage = typeof bound === 'number' && bound >= 0 && bound <= 100
+  return isPercentage ? undefined : 'must be a number from 0 to 100'
 }
 
 /**
@@ -57,7 +55,8 @@ export function holdIfOf(text: string): HoldIf | undefined {
   if (text === 'always' || text === 'never') return text
   const bounds = text.split(',').map((bound) => /^\s*(\w+)\s*=\s*(\d+(?:\.\d+)?)\s*$/.exec(bound) ?? [])
   const given = Object.fromEntries(bounds.map(([, name = '', value = '']) => [name, Number(value)]))
-  return holdIfProblem(given) === undefined ? given : undefined
+  const parsed = parseHoldIf(given)
+  return 'value' in parsed ? parsed.value : undefined
 }
 
 /**

@@ -28,14 +28,12 @@ function parseCursor(text: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-function parseLimit(text: string): number | undefined {
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= limits.importsPerPage ? limit : undefined
-}
-
-function parseWait(text: string): number | undefined {
-  const seconds = /^\d{1,2}$/.test(text) ? Number(text) : 0
-  return seconds >= 1 && seconds <= limits.waitSeconds ? seconds : undefined
+/** Returns the parser of a whole number from 1 to `most`, in no more digits than `most` has. */
+function upTo(most: number) {
+  return (text: string): number | undefined => {
+    const number = /^\d+$/.test(text) && text.length <= String(most).length ? Number(text) : 0
+    return number >= 1 && number <= most ? number : undefined
+  }
 }
 
 /** Returns the schema of a parameter of the query. An empty parameter counts as absent. */
@@ -54,19 +52,21 @@ function parameter<Value>(
 
 const among = (values: readonly string[]) => `must be one of ${values.join(', ')}`
 
+const state = (described: { description: string; example: string }) =>
+  parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
+    enum: importState.options,
+    ...described,
+  })
+
 /** Query of `GET /v3/user_profiles/bulk_import` (second-day.md §3, List of imports). Unknown parameters are ignored. */
 export const importListQuery = z.object({
-  state: parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
-    enum: importState.options,
-    description: 'Only imports in this state.',
-    example: 'completed',
-  }),
+  state: state({ description: 'Only imports in this state.', example: 'completed' }),
   source: parameter('source', (text) => importSource.safeParse(text).data, among(importSource.options), {
     enum: importSource.options,
     description: 'Only imports of this upload route.',
     example: 'v3',
   }),
-  limit: parameter('limit', parseLimit, `must be a whole number from 1 to ${limits.importsPerPage}`, {
+  limit: parameter('limit', upTo(limits.importsPerPage), `must be a whole number from 1 to ${limits.importsPerPage}`, {
     type: 'integer',
     minimum: 1,
     maximum: limits.importsPerPage,
@@ -87,15 +87,14 @@ export const importListQuery = z.object({
  * after so many seconds. With the state that the client knows, answer at once if it is another one already.
  */
 export const importWaitQuery = z.object({
-  wait: parameter('wait', parseWait, `must be a whole number from 1 to ${limits.waitSeconds}`, {
+  wait: parameter('wait', upTo(limits.waitSeconds), `must be a whole number from 1 to ${limits.waitSeconds}`, {
     type: 'integer',
     minimum: 1,
     maximum: limits.waitSeconds,
     description: 'Seconds for which the answer waits for another state. It may come earlier: ask again.',
     example: limits.waitSeconds,
   }),
-  state: parameter('state', (text) => importState.safeParse(text).data, among(importState.options), {
-    enum: importState.options,
+  state: state({
     description: 'The state that the client knows. If it is another one already, the answer does not wait.',
     example: 'queued',
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { newKeysChoices } from './answers.ts'
 import { type Checked, member, refuse } from './check.ts'
-import { holdIfProblem, toHoldIf } from './hold-if.ts'
+import { parseHoldIf } from './hold-if.ts'
 import { overLength } from './import-messages.ts'
 import { isJsonObject } from './json-object.ts'
 import { limits } from './limits.ts'
@@ -179,8 +179,8 @@ const members = z.object({
   hold_if: member(
     (given) => {
       if (isAbsent(given)) return { value: undefined }
-      const problem = holdIfProblem(given)
-      return problem === undefined ? { value: toHoldIf(given) } : refused(`hold_if ${problem}`)
+      const parsed = parseHoldIf(given)
+      return 'problem' in parsed ? refused(`hold_if ${parsed.problem}`) : parsed
     },
     {
       description:

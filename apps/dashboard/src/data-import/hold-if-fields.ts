@@ -1,4 +1,4 @@
-import { type HoldBound, type HoldIf, holdBounds, holdIfProblem } from '@sluice/contract'
+import { type HoldBound, type HoldIf, holdBounds, parseHoldIf } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 
 /** What the form calls the bounds. */
@@ -39,8 +39,8 @@ export function readHoldIf(form: URLSearchParams): { holdIf: HoldIf | undefined 
     if (text === '') continue
     // Other spellings of numbers, such as hexadecimal ones, are refused like words.
     bounds[bound] = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-    const problem = holdIfProblem({ [bound]: bounds[bound] })
-    if (problem !== undefined) return { problem: `${labels[bound]}${problem.slice(bound.length)}.` }
+    const parsed = parseHoldIf({ [bound]: bounds[bound] })
+    if ('problem' in parsed) return { problem: `${labels[bound]}${parsed.problem.slice(bound.length)}.` }
   }
   return { holdIf: Object.keys(bounds).length === 0 ? 'never' : bounds }
 }
