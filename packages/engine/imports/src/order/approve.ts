@@ -1,7 +1,7 @@
 import { type ImportState, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { hasRowsToDrop } from '../result/drop-rows.ts'
-import { nextState } from '../states.ts'
+import { nextState, stateOf } from '../states.ts'
 
 /** Result of an approval. An import that is not held keeps its state. */
 export type Approval = { outcome: 'approved' } | { outcome: 'unknown' } | { outcome: 'not held'; state: ImportState }
@@ -41,11 +41,6 @@ export async function approveImport(db: Database, importId: string, appId?: numb
     .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
     .executeTakeFirst()
   if (approved.numUpdatedRows > 0n) return { outcome: 'approved' }
-  const found = await db
-    .selectFrom('imports')
-    .select('state')
-    .where('import_id', '=', importId)
-    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
-    .executeTakeFirst()
-  return found === undefined ? { outcome: 'unknown' } : { outcome: 'not held', state: found.state }
+  const state = await stateOf(db, { appId, importId })
+  return state === undefined ? { outcome: 'unknown' } : { outcome: 'not held', state }
 }

@@ -1,7 +1,7 @@
 import { type ImportState, isUuid, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import type { ImportId } from '../context.ts'
-import { changeState } from '../states.ts'
+import { changeState, stateOf } from '../states.ts'
 
 /** Result of cancelling. An import that has ended in another state keeps that state. */
 export type Cancellation =
@@ -42,17 +42,12 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
       .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
       .executeTakeFirst()
     if (cancelled.numUpdatedRows > 0n) return { outcome: 'cancelled', isNew: true }
-    const found = await db
-      .selectFrom('imports')
-      .select('state')
-      .where('import_id', '=', importId)
-      .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
-      .executeTakeFirst()
-    if (found === undefined) return { outcome: 'unknown' }
-    if (found.state === 'cancelled') return { outcome: 'cancelled', isNew: false }
+    const state = await stateOf(db, { appId, importId })
+    if (state === undefined) return { outcome: 'unknown' }
+    if (state === 'cancelled') return { outcome: 'cancelled', isNew: false }
     // If an import in this state can be cancelled, a late upload has queued the expired import between the two
     // statements. Try again.
-    if (!isCancellable(found.state)) return { outcome: 'ended', state: found.state }
+    if (!isCancellable(state)) return { outcome: 'ended', state }
   }
 }
 

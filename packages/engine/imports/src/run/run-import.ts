@@ -60,22 +60,29 @@ async function runClaim(context: ImportContext, claim: ClaimedImport, shutdown: 
 }
 
 /** Runs the import as long as the claim holds. Throws {@link ClaimLost}. */
-async function runToEnd(run: Run): Promise<Outcome> {
-  const { context } = run
+async function runToEnd(claimed: Run): Promise<Outcome> {
+  const { context } = claimed
+  let run = claimed
   try {
     if (run.tries > context.settings.IMPORT_ATTEMPTS) throw new NoTryLeft(context.settings.IMPORT_ATTEMPTS)
-    const released = await (run.claim.undoOf === null ? applyRows(run) : applyUndo(run))
-    if (released !== undefined) return await releaseSlot(run, released)
-    const reasons = appliesNothing(run.claim) ? await reasonsToHold(run) : undefined
-    const isHeld = run.claim.isCheck && reasons?.length !== 0
-    if (run.claim.isCheck && !isHeld) return await runToEnd(await passCheck(run))
-    const state = isHeld ? 'held' : 'completed'
-    const mails = await finish(run, { state, reasons })
-    context.log.info({ ...rowCounts(run), reasons }, `import ${state}`)
-    return { outcome: state, mails }
+    for (;;) {
+      const released = await (run.claim.undoOf === null ? applyRows(run) : applyUndo(run))
+      if (released !== undefined) return await releaseSlot(run, released)
+      const reasons = appliesNothing(run.claim) ? await reasonsToHold(run) : undefined
+      if (!run.claim.isCheck || reasons?.length !== 0) return await end(run, reasons)
+      run = await passCheck(run)
+    }
   } catch (error) {
     return await endAfterError(error, run)
   }
+}
+
+/** Ends an import, or holds it after its check. */
+async function end(run: Run, reasons: readonly string[] | undefined): Promise<Outcome> {
+  const state = run.claim.isCheck ? 'held' : 'completed'
+  const mails = await finish(run, { state, reasons })
+  run.context.log.info({ ...rowCounts(run), reasons }, `import ${state}`)
+  return { outcome: state, mails }
 }
 
 /** Rejects with the signal's reason when the signal aborts. */
