@@ -31,9 +31,7 @@ beforeEach(async () => {
   apps = [ids[0] ?? 0, ids[1] ?? 0]
 })
 
-const environment = () =>
-  Object.fromEntries(Object.entries(bucket.settings).map(([name, value]) => [name, String(value)]))
-const run = (...args: string[]) => sluice(database, ['imports', ...args], environment())
+const run = (...args: string[]) => sluice(database, ['imports', ...args], bucket.environment)
 const queued = (appId: number) => queueFile({ database, storage: bucket.storage }, appId, 'user_id,a\nalice,1\n')
 
 async function failed(appId: number, minutesAgo = 0): Promise<string> {
@@ -130,6 +128,7 @@ test.for([
   [['retry', '--all'], '--all needs --state failed or --state cancelled'],
   [['retry', '--all', '--state', 'queued', '--yes'], '--all needs --state failed or --state cancelled'],
   [['retry', '--all', crypto.randomUUID()], '--all and the ID of an import exclude each other'],
+  [['retry', crypto.randomUUID(), '--dry-run'], '--dry-run and --yes need --all'],
   [['retry'], 'the ID of an import is missing, or --all'],
   [
     ['cancel', '--all', '--state', 'failed', '--yes'],

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises'
-import { type AuditAction, audited } from '@sluice/audit-log'
+import { type AuditAction, auditedByApp, targetOfMany } from '@sluice/audit-log'
 import type { Database } from '@sluice/database'
 import type { ImportId, ManyFilter, OneOfMany } from '@sluice/imports'
 import type { Command } from 'commander'
 import { cliUser, withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
-import { count, print, table } from '../output.ts'
+import { print, table } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
@@ -42,37 +42,35 @@ export function withManyOptions(command: Command, states: readonly string[], tim
 
 /** Returns the ID of the command's one import; undefined for many. Refuses a command that names both, or neither. */
 export function oneOrAll(importId: string | undefined, options: ManyOptions): string | undefined {
-  const [other] = Object.keys(options).filter((name) => name !== 'all' && name !== 'token' && name !== 'api')
   if (options.all && importId !== undefined) throw new Failure('--all and the ID of an import exclude each other', 2)
   if (options.all) return undefined
   if (importId === undefined) throw new Failure('the ID of an import is missing, or --all', 2)
-  if (other !== undefined && options.state !== undefined) throw new Failure('--state needs --all', 2)
+  const { state, app, since, until, dryRun, yes } = options
+  if ([state, app, since, until, dryRun, yes].some((value) => value !== undefined))
+    throw new Failure('--state, --app, --since, --until, --dry-run and --yes need --all', 2)
   return importId
 }
 
 /** Does an action to many imports, after asking for it, and prints what became of each (changes.md §6). */
 export async function runMany(command: Command, options: ManyOptions, action: ManyAction): Promise<void> {
   const imports = await withDatabase(action.find)
-  const byApp = Map.groupBy(imports, ({ appId }) => appId)
-  const target = `${counted(imports.length, 'import')} of ${counted(byApp.size, 'app')}`
-  const results: OneOfMany[] = []
-  if (options.dryRun) {
-    await withDatabase(async (db) => results.push(...(await action.run(db, imports, true))))
-  } else if (imports.length > 0) {
-    await confirm(options, `${action.verb} ${target}`)
-    await withAudit({ appId: undefined, what: action.what, target }, async (db) => {
-      for (const [appId, ofApp] of byApp) {
-        const event = { appId, what: action.what, who: cliUser(), target: counted(ofApp.length, 'import') }
-        results.push(...(await audited(db, event, () => action.run(db, ofApp, false))))
-      }
-    })
-  }
+  const results = imports.length === 0 ? [] : await runOn(imports, options, action)
   const rows = results.map(({ import_id, retry_id, reason }) => ({
     IMPORT: import_id,
     RETRY: retry_id,
     REASON: reason,
   }))
   print(command, { count: results.length, imports: results }, () => table(rows, 'No imports.'))
+}
+
+async function runOn(imports: readonly ImportId[], options: ManyOptions, action: ManyAction): Promise<OneOfMany[]> {
+  if (options.dryRun) return await withDatabase((db) => action.run(db, imports, true))
+  const { what, verb } = action
+  const target = targetOfMany('import', imports)
+  await confirm(options, `${verb} ${target}`)
+  return await withAudit({ appId: undefined, what, target }, (db) =>
+    auditedByApp(db, { what, who: cliUser(), noun: 'import' }, imports, (ofApp) => action.run(db, ofApp, false)),
+  )
 }
 
 /** Asks on the terminal. Without one, `--yes` must be given. */
@@ -83,8 +81,4 @@ async function confirm({ yes }: ManyOptions, action: string): Promise<void> {
   const answer = await terminal.question(`${action.charAt(0).toUpperCase()}${action.slice(1)}? [y/N] `)
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('nothing was done')
-}
-
-function counted(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -1,4 +1,4 @@
-import { type AuditAction, audited } from '@sluice/audit-log'
+import { type AuditAction, auditedByApp, targetOfMany } from '@sluice/audit-log'
 import { type ImportState, isUuid, unfinishedImportStates } from '@sluice/contract'
 import {
   cancelMany,
@@ -10,16 +10,14 @@ import {
   parseImportFilter,
   retryImports,
 } from '@sluice/imports'
-import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../access/audit.ts'
 import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { filterTextsOf, type ListRequest } from '../imports/list-page.ts'
-import { counted } from '../layout/format.ts'
 import { type ManyVerb, sendManyQuestion, sendManyResults } from './many-pages.ts'
 
-/** Maximum number of imports that one click retries or cancels. */
+/** Maximum number of imports that one request retries or cancels. */
 const mostImports = 500
 
 /** What a page does with the imports of a filter. */
@@ -49,7 +47,7 @@ const actions: Readonly<Record<ManyVerb, ManyAction>> = {
 export const manyImportsRoutes: PageRoutes = (dashboard, context) => {
   const { db, apiUrl } = context
   for (const verb of ['retry', 'cancel'] as const) {
-    const { what, states, find } = actions[verb]
+    const { what, states, find, run } = actions[verb]
     dashboard.get(`/imports/${verb}`, { config: { access: 'operators' } }, async (request: ListRequest, reply) => {
       const filter = parseImportFilter(filterTextsOf(request))
       if ('invalid' in filter) throw new PageNotFound()
@@ -62,27 +60,12 @@ export const manyImportsRoutes: PageRoutes = (dashboard, context) => {
     dashboard.post(`/imports/${verb}`, { config }, async (request, reply) => {
       const importIds = (formOf(request).get('imports') ?? '').split(' ').filter(isUuid)
       const found = await find(db, { states, importIds })
-      const results = await runByApp(context, request, actions[verb], found)
+      const visitor = visitorOf(request)
+      request.auditTarget = targetOfMany('import', found)
+      const event = { what, who: actorOf(visitor), noun: 'import' }
+      const results = await auditedByApp(db, event, found, (ofApp) => run(context, ofApp, visitor.email))
+      for (const appId of new Set(found.map((each) => each.appId))) context.wakeWorker?.(appId)
       return sendManyResults(reply, verb, results)
     })
   }
-}
-
-/** Does an action to imports, app by app, each with an entry in the audit log. */
-async function runByApp(
-  context: DashboardContext,
-  request: FastifyRequest,
-  { what, run }: ManyAction,
-  imports: readonly ImportId[],
-): Promise<OneOfMany[]> {
-  const visitor = visitorOf(request)
-  const byApp = Map.groupBy(imports, ({ appId }) => appId)
-  request.auditTarget = `${counted(imports.length, 'import')} of ${counted(byApp.size, 'app')}`
-  const results: OneOfMany[] = []
-  for (const [appId, ofApp] of byApp) {
-    const event = { appId, what, who: actorOf(visitor), target: counted(ofApp.length, 'import') }
-    results.push(...(await audited(context.db, event, () => run(context, ofApp, visitor.email))))
-    context.wakeWorker?.(appId)
-  }
-  return results
 }

@@ -95,3 +95,36 @@ export async function audited<Result>(
   await entry.end(outcome, more)
   return result
 }
+
+/** An action on things of several apps, such as imports. */
+interface ManyEvent extends Omit<AuditEvent, 'appId' | 'target'> {
+  /** The word for one of the things. */
+  noun: string
+}
+
+/** Returns what the log says of things of several apps, such as `3 imports of 2 apps`. */
+export function targetOfMany(noun: string, things: readonly { appId: number }[]): string {
+  return `${counted(things.length, noun)} of ${counted(new Set(things.map(({ appId }) => appId)).size, 'app')}`
+}
+
+/**
+ * Runs an action on the things of one app after the other, in their order, each with an entry in the audit log that has
+ * their number. Returns all results. Throws as {@link audited} does; later apps are left alone then.
+ */
+export async function auditedByApp<Thing extends { appId: number }, Result>(
+  db: Database,
+  { noun, ...event }: ManyEvent,
+  things: readonly Thing[],
+  action: (ofApp: readonly Thing[]) => Promise<Result[]>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const [appId, ofApp] of Map.groupBy(things, (thing) => thing.appId)) {
+    const ofOneApp = { ...event, appId, target: counted(ofApp.length, noun) }
+    results.push(...(await audited(db, ofOneApp, () => action(ofApp))))
+  }
+  return results
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
