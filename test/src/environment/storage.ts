@@ -47,6 +47,8 @@ function testClient(): S3Client {
 export interface TestBucket {
   storage: Storage
   settings: StorageSettings
+  /** The settings as environment variables. */
+  environment: Record<string, string>
   close(): void
 }
 
@@ -58,6 +60,7 @@ export async function openTestBucket(): Promise<TestBucket> {
   return {
     storage,
     settings,
+    environment: Object.fromEntries(Object.entries(settings).map(([setting, value]) => [setting, String(value)])),
     close() {
       storage.close()
     },

@@ -189,7 +189,7 @@ export const settings = {
     'How long an import waits for an earlier one that is still uploading',
   ),
   UPLOAD_CHECK_INTERVAL: withDefault(
-    durationBetween('10ms', '1h'),
+    durationBetween('100ms', '1h'),
     '1s',
     'How often storage is asked for finished uploads',
   ),

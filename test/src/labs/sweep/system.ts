@@ -121,8 +121,7 @@ const fixedSettings = {
   IMPORT_LEASE: `${leaseMs}ms`,
   // A pair of faults must not use up the tries of an import.
   IMPORT_ATTEMPTS: '100',
-  // Maintenance alone looks for uploads: a run whose messages depend on time could not be repeated.
-  UPLOAD_CHECK_INTERVAL: '10ms',
+  UPLOAD_CHECK_INTERVAL: '200ms',
   UPLOAD_ORDER_WAIT: `${orderWaitMs}ms`,
 }
 
