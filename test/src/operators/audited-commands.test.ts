@@ -149,7 +149,7 @@ test('every command that changes something leaves its entry', async () => {
   for (const [name, { what, args, ofAll, outcome = 'done' }] of Object.entries(recorded)) {
     const { code, output, json } = await sluice(database, [...name.split(' '), ...(await args())], {
       ...environment,
-      ...Object.fromEntries(Object.entries(bucket.settings).map(([setting, value]) => [setting, String(value)])),
+      ...bucket.environment,
     })
     expect([name, code, code === 0 || output]).toEqual([name, 0, true])
     if (name === 'apps create') appId = (json as { app_id: number }).app_id

@@ -93,10 +93,9 @@ test('nothing of the app is left in tables or storage, and the other app keeps e
   const kept = [await rowsOf(otherId), await filesOf(otherId)]
   expect(Object.keys(await rowsOf(appId)).length).toBeGreaterThan(12)
   expect((await filesOf(appId)).length).toBeGreaterThan(3)
-  const storage = Object.fromEntries(Object.entries(bucket.settings).map(([name, value]) => [name, String(value)]))
   const args = ['app', 'delete', '--app', String(appId)]
-  expect((await sluice(fixture.database, args, storage)).code).toBe(2)
-  expect((await sluice(fixture.database, [...args, '--yes'], storage)).json).toEqual({
+  expect((await sluice(fixture.database, args, bucket.environment)).code).toBe(2)
+  expect((await sluice(fixture.database, [...args, '--yes'], bucket.environment)).json).toEqual({
     app_id: appId,
     deleted: true,
     users: 22,
@@ -104,7 +103,7 @@ test('nothing of the app is left in tables or storage, and the other app keeps e
   })
   expect([await rowsOf(appId), await filesOf(appId)]).toEqual([{}, []])
   expect([await rowsOf(otherId), await filesOf(otherId)]).toEqual(kept)
-  expect((await sluice(fixture.database, [...args, '--yes'], storage)).code).toBe(1)
+  expect((await sluice(fixture.database, [...args, '--yes'], bucket.environment)).code).toBe(1)
   const { entries } = await auditLogPage(fixture.database.db, { appId }, 10)
   expect(entries.map(({ what, outcome }) => [what, outcome])).toEqual([
     ['app.delete', 'failed'],
