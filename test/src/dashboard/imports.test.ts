@@ -1,4 +1,4 @@
-import { cancelImport, reportCancelled, runImport } from '@sluice/imports'
+import { reportCancelled } from '@sluice/imports'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
@@ -115,58 +115,6 @@ describe('an import’s page', () => {
   })
 
   // changes.md §2, The decision.
-  test('says why the import is held, and applies it after one approval, which says whether it can be undone', async () => {
-    const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
-    const fixture = fixtureOf(dashboard)
-    const options = { holdIf: { failed_percent: 20 } }
-    const importId = await queueFile(fixture, appId, 'user_id,age\nu1,1\nghost,2\n', 'text/csv', false, options)
-    const run = async () =>
-      runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    expect(await run()).toMatchObject({ outcome: 'held' })
-    const visitor = await signIn(dashboard, email)
-    const address = `/apps/${appId}/imports/${importId}`
-    const { text } = await visitor.get(address)
-    expect(text).toMatch(
-      /Held<.*Nothing is applied until somebody approves it.*<li>failed_percent is 50, over 20<\/li>/s,
-    )
-    expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows without errors/)
-    expect(text).toMatch(/What the import would change.*1 user with first values/s)
-    expect(text).toContain('data-events')
-    expect((await visitor.get(`/apps/${appId}/imports?state=held`)).text).toContain(importId.slice(0, 8))
-    const question = (await visitor.get(`${address}/approve`)).text
-    expect(question).toContain('This applies 1 row of the file')
-    expect(question).toContain('The import cannot be undone')
-    expect((await visitor.get(`${address}/cancel`)).text).toContain('Nothing has been applied so far.')
-    const approved = await visitor.post(`${address}/approve`)
-    expect([approved.status, approved.headers.get('location')]).toEqual([303, address])
-    const again = await visitor.post(`${address}/approve`, {}, `${address}/cancel`)
-    expect([again.status, again.text]).toEqual([409, expect.stringContaining('There is nothing to approve')])
-    expect(await run()).toMatchObject({ outcome: 'completed' })
-    expect((await visitor.get(address)).text).toContain('Completed')
-  })
-
-  // changes.md §3, Asking for it.
-  test('offers an undo, whose button follows the numbers of its dry run', async () => {
-    const { appId, email } = await openAppWith(dashboard, ['u1'])
-    const fixture = fixtureOf(dashboard)
-    const { view } = await importFile(fixture, appId, 'user_id,age\nu1,1\n', { keepChanges: true })
-    const visitor = await signIn(dashboard, email)
-    const address = `/apps/${appId}/imports/${view.import_id}`
-    const before = await visitor.get(`${address}/undo`)
-    expect(before.text).toContain('Count first')
-    expect(before.text).not.toContain('Undo the import')
-    const started = await visitor.post(`${address}/undo/dry-run`, {}, `${address}/undo`)
-    expect([started.status, started.headers.get('location')]).toEqual([303, `${address}/undo`])
-    const counting = (await visitor.get(`${address}/undo`)).text
-    expect(counting).toContain('data-refresh="1000"')
-    const dryRunId = /imports\/([0-9a-f-]{36})">dry run</.exec(counting)?.[1] ?? ''
-    await runImport(fixture.context, await claim(fixture, appId, dryRunId), new AbortController().signal)
-    const counted = (await visitor.get(`${address}/undo`)).text
-    expect(counted).toMatch(/The undo would change:.*0 values added, 0 changed, 1 removed/s)
-    expect(counted).toContain('Undo the import')
-    expect((await visitor.post(`${address}/undo`)).status).toBe(303)
-  })
-
   test('shows the three commonest errors at once, and folds the others', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file)
@@ -347,56 +295,4 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
     expect(text).toContain('&lt;img src=x')
     expect(text).not.toContain('<img src=x')
   }
-})
-
-test('the list of imports has filters, and shows who uploaded a file and the share of a running import', async () => {
-  const { appId, email } = await openAppWith(dashboard, ['u1'])
-  const { view } = await importFile(fixtureOf(dashboard), appId, file)
-  const visitor = await signIn(dashboard, email)
-  const uploaded = await visitor.postFile(`/apps/${appId}/data-import`, 'people.csv', new Blob(['user_id\nu1\n']))
-  const running = uploaded.headers.get('location')?.split('/').at(-1) ?? ''
-  const half = { state: 'processing', position: 5, started_at: new Date(), attempt: 1 } as const
-  await dashboard.db.updateTable('imports').set(half).where('import_id', '=', running).execute()
-  const shown = async (query: string) =>
-    [...(await visitor.get(`/apps/${appId}/imports?${query}`)).text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(
-      ([, id]) => id,
-    )
-  const { text } = await visitor.get(`/apps/${appId}/imports`)
-  expect(text).toMatch(new RegExp(`Running.*45\u00a0%.*Dashboard<br><span class="hint">${email}<`, 's'))
-  expect((await visitor.get(`/apps/${appId}/imports/${running}`)).text).toContain(` by ${email}`)
-  for (const [query, found] of [
-    ['', [running, view.import_id]],
-    ['state=completed', [view.import_id]],
-    ['source=dashboard', [running]],
-    ['text=PEOPLE', [running]],
-    [`text=${view.import_id.slice(0, 8)}`, [view.import_id]],
-    ['since=2999-01-01', []],
-    ['until=2999-01-01&source=dashboard', [running]],
-    // The filter by app is for operators.
-    [`app=${appId + 1}`, [running, view.import_id]],
-  ] as const) {
-    expect([query, await shown(query)]).toEqual([query, found])
-  }
-  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday']) {
-    expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
-  }
-})
-
-test('the list of imports has pages, newest first', async () => {
-  const { appId, email } = await openAppWith(dashboard, [])
-  const fixture = fixtureOf(dashboard)
-  const ids: string[] = []
-  for (let number = 0; number < 52; number++) {
-    const importId = await queueFile(fixture, appId, file)
-    ids.unshift(importId)
-    await cancelImport(dashboard.db, importId)
-  }
-  const visitor = await signIn(dashboard, email)
-  const first = (await visitor.get(`/apps/${appId}/imports`)).text
-  const shown = (text: string) => [...text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(([, id]) => id)
-  expect(shown(first)).toEqual(ids.slice(0, 50))
-  const older = /href="([^"]+after=[^"]+)"/.exec(first)?.[1] ?? ''
-  const second = (await visitor.get(older)).text
-  expect(shown(second)).toEqual(ids.slice(50))
-  expect(second).not.toContain('after=')
 })

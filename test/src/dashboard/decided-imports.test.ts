@@ -1,0 +1,63 @@
+import { runImport } from '@sluice/imports'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn } from './visitor.ts'
+
+// What people decide about an import on its page: approval, and undo.
+let dashboard: TestDashboard
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(() => dashboard.close())
+
+test('the page of an import says why it is held, and applies it after one approval, which says whether it can be undone', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
+  const fixture = fixtureOf(dashboard)
+  const options = { holdIf: { failed_percent: 20 } }
+  const importId = await queueFile(fixture, appId, 'user_id,age\nu1,1\nghost,2\n', 'text/csv', false, options)
+  const run = async () =>
+    runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+  expect(await run()).toMatchObject({ outcome: 'held' })
+  const visitor = await signIn(dashboard, email)
+  const address = `/apps/${appId}/imports/${importId}`
+  const { text } = await visitor.get(address)
+  expect(text).toMatch(/Held<.*Nothing is applied until somebody approves it.*<li>failed_percent is 50, over 20<\/li>/s)
+  expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows without errors/)
+  expect(text).toMatch(/What the import would change.*1 user with first values/s)
+  expect(text).toContain('data-events')
+  expect((await visitor.get(`/apps/${appId}/imports?state=held`)).text).toContain(importId.slice(0, 8))
+  const question = (await visitor.get(`${address}/approve`)).text
+  expect(question).toContain('This applies 1 row of the file')
+  expect(question).toContain('The import cannot be undone')
+  expect((await visitor.get(`${address}/cancel`)).text).toContain('Nothing has been applied so far.')
+  const approved = await visitor.post(`${address}/approve`)
+  expect([approved.status, approved.headers.get('location')]).toEqual([303, address])
+  const again = await visitor.post(`${address}/approve`, {}, `${address}/cancel`)
+  expect([again.status, again.text]).toEqual([409, expect.stringContaining('There is nothing to approve')])
+  expect(await run()).toMatchObject({ outcome: 'completed' })
+  expect((await visitor.get(address)).text).toContain('Completed')
+})
+
+// changes.md §3, Asking for it.
+test('the page of an import offers an undo, whose button follows the numbers of its dry run', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const fixture = fixtureOf(dashboard)
+  const { view } = await importFile(fixture, appId, 'user_id,age\nu1,1\n', { keepChanges: true })
+  const visitor = await signIn(dashboard, email)
+  const address = `/apps/${appId}/imports/${view.import_id}`
+  const before = await visitor.get(`${address}/undo`)
+  expect(before.text).toContain('Count first')
+  expect(before.text).not.toContain('Undo the import')
+  const started = await visitor.post(`${address}/undo/dry-run`, {}, `${address}/undo`)
+  expect([started.status, started.headers.get('location')]).toEqual([303, `${address}/undo`])
+  const counting = (await visitor.get(`${address}/undo`)).text
+  expect(counting).toContain('data-refresh="1000"')
+  const dryRunId = /imports\/([0-9a-f-]{36})">dry run</.exec(counting)?.[1] ?? ''
+  await runImport(fixture.context, await claim(fixture, appId, dryRunId), new AbortController().signal)
+  const counted = (await visitor.get(`${address}/undo`)).text
+  expect(counted).toMatch(/The undo would change:.*0 values added, 0 changed, 1 removed/s)
+  expect(counted).toContain('Undo the import')
+  expect((await visitor.post(`${address}/undo`)).status).toBe(303)
+})

@@ -1,0 +1,67 @@
+import { cancelImport } from '@sluice/imports'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { importFile, queueFile } from '../imports/import-fixture.ts'
+import { fixtureOf, openAppWith } from './import-runs.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { signIn } from './visitor.ts'
+
+// The list of an app's imports.
+let dashboard: TestDashboard
+beforeAll(async () => {
+  dashboard = await openTestDashboard()
+})
+afterAll(() => dashboard.close())
+
+const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pro\n'
+
+test('the list of imports has filters, and shows who uploaded a file and the share of a running import', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const { view } = await importFile(fixtureOf(dashboard), appId, file)
+  const visitor = await signIn(dashboard, email)
+  const uploaded = await visitor.postFile(`/apps/${appId}/data-import`, 'people.csv', new Blob(['user_id\nu1\n']))
+  const running = uploaded.headers.get('location')?.split('/').at(-1) ?? ''
+  const half = { state: 'processing', position: 5, started_at: new Date(), attempt: 1 } as const
+  await dashboard.db.updateTable('imports').set(half).where('import_id', '=', running).execute()
+  const shown = async (query: string) =>
+    [...(await visitor.get(`/apps/${appId}/imports?${query}`)).text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(
+      ([, id]) => id,
+    )
+  const { text } = await visitor.get(`/apps/${appId}/imports`)
+  expect(text).toMatch(new RegExp(`Running.*45\u00a0%.*Dashboard<br><span class="hint">${email}<`, 's'))
+  expect((await visitor.get(`/apps/${appId}/imports/${running}`)).text).toContain(` by ${email}`)
+  for (const [query, found] of [
+    ['', [running, view.import_id]],
+    ['state=completed', [view.import_id]],
+    ['source=dashboard', [running]],
+    ['text=PEOPLE', [running]],
+    [`text=${view.import_id.slice(0, 8)}`, [view.import_id]],
+    ['since=2999-01-01', []],
+    ['until=2999-01-01&source=dashboard', [running]],
+    // The filter by app is for operators.
+    [`app=${appId + 1}`, [running, view.import_id]],
+  ] as const) {
+    expect([query, await shown(query)]).toEqual([query, found])
+  }
+  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday']) {
+    expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
+  }
+})
+
+test('the list of imports has pages, newest first', async () => {
+  const { appId, email } = await openAppWith(dashboard, [])
+  const fixture = fixtureOf(dashboard)
+  const ids: string[] = []
+  for (let number = 0; number < 52; number++) {
+    const importId = await queueFile(fixture, appId, file)
+    ids.unshift(importId)
+    await cancelImport(dashboard.db, importId)
+  }
+  const visitor = await signIn(dashboard, email)
+  const first = (await visitor.get(`/apps/${appId}/imports`)).text
+  const shown = (text: string) => [...text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(([, id]) => id)
+  expect(shown(first)).toEqual(ids.slice(0, 50))
+  const older = /href="([^"]+after=[^"]+)"/.exec(first)?.[1] ?? ''
+  const second = (await visitor.get(older)).text
+  expect(shown(second)).toEqual(ids.slice(50))
+  expect(second).not.toContain('after=')
+})
