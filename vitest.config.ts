@@ -25,6 +25,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A machine with other work takes longer than the default of a second to reach a state.
+    expect: { poll: { timeout: 10_000 } },
     // One line per file, unless a test is so slow that somebody should look at it.
     slowTestThreshold: 5_000,
     sequence: { sequencer: LongestFirst },

@@ -135,7 +135,7 @@ describe('after a crash', () => {
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
     const pid = await postmaster(directory)
     child.kill('SIGKILL')
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isRunning(pid)).toBe(false)
     expect(await readPostmasterFile(directory), 'a clean shutdown removes it').toBeUndefined()
   })
 })
@@ -170,7 +170,7 @@ describe.runIf(onLinux && isRoot)('under root', () => {
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }])
     const pid = await postmaster(options.dataDirectory)
     child.kill('SIGKILL')
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isRunning(pid)).toBe(false)
   })
 })
 

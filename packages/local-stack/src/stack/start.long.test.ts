@@ -25,7 +25,7 @@ describe('on one folder', () => {
     const postgres = Number((await readFile(join(home, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
     process.kill(killed.pid, 'SIGKILL')
     for (const pid of [...(killed.processes.api ?? []), postgres]) {
-      await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
+      await expect.poll(() => isRunning(pid)).toBe(false)
     }
     expect(await readStackInfo(home)).toBeUndefined()
 
@@ -39,7 +39,7 @@ test('Postgres is restarted after it was killed', async () => {
   const { info } = await start({ env: { ...outside, DATABASE_URL: '' }, apps: [] })
   const path = join(home, 'postgres', 'postmaster.pid')
   process.kill(Number((await readFile(path, 'utf8')).split('\n')[0]), 'SIGKILL')
-  await expect.poll(() => query(info.database).catch(() => 'down'), { timeout: 10_000 }).toBe('up')
+  await expect.poll(() => query(info.database).catch(() => 'down')).toBe('up')
 })
 
 async function startInChild(options: Omit<StackOptions, 'log'>): Promise<StackInfo> {

@@ -119,7 +119,7 @@ describe('an app that ends', () => {
     for (const app of ['api', 'worker']) {
       const [killed = 0, ...others] = info.processes[app] ?? []
       process.kill(killed, 'SIGKILL')
-      await expect.poll(async () => replaced(app, killed), { timeout: 10_000 }).toBe(true)
+      await expect.poll(async () => replaced(app, killed)).toBe(true)
       expect((await readStackInfo(home))?.processes[app]).toEqual(expect.arrayContaining(others))
     }
     expect((await environmentOf(info.api)).API_URL).toBe(info.api)
