@@ -24,14 +24,12 @@ beforeEach(async () => {
     .updateTable('imports')
     .set({ state: 'completed', finished_at: new Date(0) })
     .execute()
-  const ids: number[] = []
-  for (const name of ['Shop', 'Bakery']) {
-    ids.push((await createApp(database.db, { name, email: `${crypto.randomUUID()}@example.com` })).appId)
-  }
-  apps = [ids[0] ?? 0, ids[1] ?? 0]
+  apps = [await newApp('Shop'), await newApp('Bakery')]
 })
 
 const run = (...args: string[]) => sluice(database, ['imports', ...args], bucket.environment)
+const newApp = async (name: string) =>
+  (await createApp(database.db, { name, email: `${crypto.randomUUID()}@example.com` })).appId
 const queued = (appId: number) => queueFile({ database, storage: bucket.storage }, appId, 'user_id,a\nalice,1\n')
 
 async function failed(appId: number, minutesAgo = 0): Promise<string> {
@@ -76,6 +74,25 @@ test('failed imports of all apps are retried, in request order of each app, with
     code: 0,
     json: { count: 0, imports: [] },
   })
+})
+
+test('500 failed imports of 20 apps are retried by one command, after a dry run of the same', async () => {
+  const all = await Array.fromAsync({ length: 20 }, (_, n) => newApp(`App ${n}`))
+  const imports = await Promise.all(all.map((appId) => Array.fromAsync({ length: 25 }, () => failed(appId))))
+  const retried = imports.flat().map((id) => ({ import_id: id, retry_id: null, reason: null }))
+  const dryRun = await run('retry', '--all', '--state', 'failed', '--dry-run')
+  expect(dryRun.json).toEqual({ count: 500, imports: retried })
+  const { json } = await run('retry', '--all', '--state', 'failed', '--yes')
+  expect(json).toEqual({ count: 500, imports: retried.map((each) => ({ ...each, retry_id: expect.any(String) })) })
+  for (const [n, appId] of all.entries()) expect(await retriesOf(appId)).toEqual(imports[n])
+  const { entries } = await auditLogPage(database.db, {}, 21)
+  expect(entries.find((entry) => entry.app_id === null)?.target).toBe('500 imports of 20 apps')
+  expect(
+    entries
+      .filter((entry) => entry.target === '25 imports')
+      .map((entry) => entry.app_id)
+      .sort(),
+  ).toEqual(all.sort())
 })
 
 test('of an import and its retries only the last one counts; what cannot be retried is listed with its reason', async () => {
