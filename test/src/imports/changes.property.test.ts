@@ -1,3 +1,4 @@
+import { approveImport } from '@sluice/imports'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
@@ -13,7 +14,7 @@ import {
   users,
   withValues,
 } from './changed-files.ts'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
+import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf, testApp } from './import-fixture.ts'
 
 // What an import changed, against any profiles: the changes file leads from the profiles before it to those after it.
 let fixture: ImportFixture
@@ -55,6 +56,27 @@ test('a dry run of a file that names each user once finds what the import then c
       expect(dryRun.view.rows_changed).toBe(view.rows_changed)
     }),
     { numRuns: propertyRuns(80) },
+  )
+})
+
+// changes.md §2, The check.
+test('a file with two columns swapped changes nothing while it is held, and an approval applies it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(users, { minLength: 1 }), fc.nat(), async (some, n) => {
+      const app = testApp(fixture, await openApp(fixture, users))
+      const file = (a: string, b: string) =>
+        ['user_id,plan,city', ...some.map((user) => `"${user.replace('"', '""')}",${a} ${n},${b} ${n}`)].join('\n')
+      await app.importFile(file('plan', 'city'))
+      const before = await app.profiles()
+      const importId = await app.queue(file('city', 'plan'), 'text/csv', false, { holdIf: { changed_percent: 20 } })
+      expect((await app.run(importId)).outcome).toBe('held')
+      expect(await app.profiles()).toEqual(before)
+      await approveImport(app.db, importId, app.appId)
+      await app.run(importId)
+      const swapped = { plan: `city ${n}`, city: `plan ${n}` }
+      expect(withValues(await app.profiles())).toEqual(Object.fromEntries(some.map((user) => [user, swapped])))
+    }),
+    { numRuns: propertyRuns(100) },
   )
 })
 
