@@ -89,15 +89,20 @@ export async function observe(db: Database, orderWaitMs: number): Promise<Observ
         complain(`attempt ${change.attempt} out of order`)
       attempts.set(change.import_id, change.attempt)
       active.set(change.app_id, change)
-      noteOrder(change, orderWaitMs, observation, complain)
-    } else if (change.before === 'processing') {
-      // Cancelling raises the attempt, so that the worker of the preceding attempt can write nothing more.
-      const ending = change.after === 'cancelled' ? change.attempt - 1 : change.attempt
-      if (current?.attempt !== ending) complain(`released or ended by another attempt than the last`)
-      active.delete(change.app_id)
-    } else if (change.before === 'held') {
+      const isApproved = current?.import_id === change.import_id && change.before === 'queued'
+      const others = isApproved ? change.others.filter(({ position }) => position > 0) : change.others
+      noteOrder({ ...change, others }, orderWaitMs, observation, complain)
+    } else {
+      if (change.before === 'processing') {
+        // Cancelling raises the attempt, so that the worker of the preceding attempt can write nothing more.
+        const ending = change.after === 'cancelled' ? change.attempt - 1 : change.attempt
+        if (current?.attempt !== ending) complain(`released or ended by another attempt than the last`)
+      }
       // An approval raises the attempt, and so does the process that ends the import when its time is over.
-      attempts.set(change.import_id, change.attempt)
+      if (change.before === 'held') attempts.set(change.import_id, change.attempt)
+      // A held import keeps its place in the order, also while it waits for a worker after its approval.
+      const keepsOrder = change.after === 'held' || (change.before === 'held' && change.after === 'queued')
+      if (current?.import_id === change.import_id && !keepsOrder) active.delete(change.app_id)
     }
     if (!isAllowedChange(change.before, change.after)) complain(`changed from ${change.before} to ${change.after}`)
   }
