@@ -58,4 +58,6 @@ export interface WrittenBatch extends Pick<PreparedBatch, OfRows> {
   registered: readonly ProfileColumn[]
   /** An expression for the number of rows that change a profile. */
   rowsChanged: RawBuilder<number>
+  /** The statement of `recordChanges` runs before the batch is recorded. */
+  hasChanges: boolean
 }

@@ -1,3 +1,5 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
 import { type RawBuilder, sql } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
 import type { RowOfBatch } from '../documents/profile-batch.ts'
@@ -8,6 +10,9 @@ import { endOfString } from './json-members.ts'
  * each row, with the number of the row in the file, its user ID as a JSON string, the values before it and the values
  * after it, separated by tabs. Both are JSON objects of the changed keys. JSON text has no tabs and line breaks of its
  * own. One row takes fewer bytes so than its lines in the file, and Postgres can write it as well as this process.
+ *
+ * This process compresses what it writes, to a sixth. Otherwise, storing and returning the rows of a first import would
+ * add 60 % to the CPU time that Postgres spends on the import.
  */
 
 const [tab, lineBreak] = [0x09, 0x0a]
@@ -37,11 +42,15 @@ export class FirstRowsWriter {
     writer.writeByte(lineBreak)
   }
 
-  /** Returns the rows in their short form. */
-  content(): Buffer {
-    return this.#writer.bytes.subarray(0, this.#writer.length)
+  /** Returns the rows in their short form, compressed. */
+  async content(): Promise<Buffer> {
+    return await compress(this.#writer.bytes.subarray(0, this.#writer.length), { level: 1 })
   }
 }
+
+const [compress, decompress] = [promisify(gzip), promisify(gunzip)]
+/** The first byte of gzip data. Uncompressed rows begin with a digit. */
+const gzipStart = 0x1f
 
 /**
  * Returns an expression for rows in their short form (bytea), in a query over rows with `user_id`, `before` and
@@ -65,7 +74,12 @@ export interface ChangedRow {
   end: number
 }
 
-/** Reads rows in their short form. */
+/** Returns rows in their short form that may be compressed. */
+export async function decompressedRows(content: Buffer): Promise<Buffer> {
+  return content[0] === gzipStart ? await decompress(content, { chunkSize: 2 ** 20 }) : content
+}
+
+/** Reads rows in their short form, which are not compressed. */
 export function* readChangedRows(content: Buffer): Generator<ChangedRow, void, void> {
   const row: ChangedRow = { number: 0, idStart: 0, idEnd: 0, before: 0, after: 0, end: 0 }
   while (row.end < content.length) {

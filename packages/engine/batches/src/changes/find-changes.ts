@@ -23,20 +23,21 @@ interface CheckedRows {
  * Returns a `select` of what the rows of a batch change in the profiles of registered users, before they are merged
  * (changes.md §1, Counts): one row with `counts` (jsonb), `first_row` (the number of the first row that changes
  * something) and `content` (`changed-rows.ts`; null if no row changes something, or if the rows are not wanted). Each
- * row is compared with what the preceding rows leave.
+ * row is compared with what the preceding rows leave. Returns undefined if no row has values to compare.
  */
-export function findChanges(rows: CheckedRows): RawBuilder<unknown> {
+export async function findChanges(rows: CheckedRows): Promise<RawBuilder<unknown> | undefined> {
   const { batch, states } = rows
   const [inserted, updated] = [states.toInsert(batch), states.toUpdate(batch)]
+  if (inserted.length + updated.length === 0) return undefined
   const areFirst = updated.length === 0 && !batch.hasRemovals && !inserted.some((user) => batch.isRepeated(user))
-  return areFirst ? changesOfFirstRows(rows, inserted) : changesOfRows(rows, [...inserted, ...updated])
+  return areFirst ? await changesOfFirstRows(rows, inserted) : changesOfRows(rows, [...inserted, ...updated])
 }
 
 /** All values of users without a profile are added, so nothing is to be looked up. */
-function changesOfFirstRows(
+async function changesOfFirstRows(
   { batch, precedingRows, keepsRows }: CheckedRows,
   users: readonly number[],
-): RawBuilder<unknown> {
+): Promise<RawBuilder<unknown>> {
   const writer = new FirstRowsWriter(users.length)
   const added: { key: string; count: number }[] = []
   const counted = new MemberKeys((key) => {
@@ -54,7 +55,7 @@ function changesOfFirstRows(
   }
   const keys = added.map(({ key, count }) => [key, { added: count }])
   const counts = { created: users.length, changed: 0, changing: 0, removing: 0, keys: Object.fromEntries(keys) }
-  const content = keepsRows && users.length > 0 ? writer.content() : null
+  const content = keepsRows ? await writer.content() : null
   return sql`select ${JSON.stringify(counts)}::jsonb as counts, ${first}::bigint as first_row, ${content}::bytea as content`
 }
 
@@ -122,5 +123,5 @@ export function countsByKey(changes: RawBuilder<unknown>): RawBuilder<unknown> {
     ) by_key`
 }
 
-/** The counts that a statement with {@link findChanges} has noted in its transaction. */
+/** The counts that a statement with {@link findChanges} has noted in its transaction; null if there is none. */
 export const changesFound = sql`nullif(current_setting('sluice.changes', true), '')::jsonb`

@@ -95,18 +95,20 @@ async function writeBatch(
     const toleratesConflicts = plan.toleratesConflicts && !areChangesFound
     const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound }
     const { precedingRows } = place
+    const changes = areChangesFound
+      ? await findChanges({ ...merge, precedingRows, dryRun, keepsRows: keepsChanges })
+      : undefined
     const written = {
       ...batch,
       ...failed,
       hasNewTypes: batch.types !== place.precedingTypes && !isDeepStrictEqual(batch.types, place.precedingTypes),
       registered,
       rowsChanged: rowsChanged(merge),
+      hasChanges: changes !== undefined,
     }
     const writes = [
       ...(place.followsBatchInFlight ? afterPrecedingBatch(context, batch, place) : []),
-      ...(areChangesFound
-        ? [progress.recordChanges(batch, findChanges({ ...merge, precedingRows, dryRun, keepsRows: keepsChanges }))]
-        : []),
+      ...(changes === undefined ? [] : [progress.recordChanges(batch, changes)]),
       // Only one batch of a file is here at a time. Its locks delay profile updates of these users until it commits.
       ...(dryRun ? [] : mergeProfiles(tx, merge)),
       // The owner's statements come last, because they lock its row. Otherwise others would wait for the row while

@@ -172,7 +172,7 @@ function countChangesOfRepeated(tx: Database, { appId, batch }: Merge, users: re
  */
 export function rowsChanged({ batch, states, toleratesConflicts, areChangesFound }: Merge): RawBuilder<number> {
   if (areChangesFound)
-    return sql<number>`(${changesFound} ->> 'created')::bigint + (${changesFound} ->> 'changed')::bigint`
+    return sql<number>`coalesce((${changesFound} ->> 'created')::bigint + (${changesFound} ->> 'changed')::bigint, 0)`
   const isCopied = !toleratesConflicts && !batch.hasRemovals
   const copied = isCopied ? states.toInsert(batch).filter((user) => !batch.isRepeated(user)).length : 0
   return sql<number>`${copied}::bigint + ${changedSoFar}`

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { ChangeLines, changesFileHeader } from '@sluice/batches'
+import { ChangeLines, changesFileHeader, decompressedRows } from '@sluice/batches'
 import { changesFileKey } from '../file/object-keys.ts'
 import { allRows, chunksOf, type EndedRun, type StoredFile, selectChunks } from './chunks.ts'
 
@@ -41,7 +41,7 @@ async function endOfChunks({ context, claim }: EndedRun): Promise<number | undef
 async function* fileOf(run: EndedRun, lines: ChangeLines): AsyncGenerator<Buffer> {
   yield changesFileHeader
   for await (const { content } of chunksOf(run, 'changes', await longestChunk(run))) {
-    yield* lines.of(content)
+    yield* lines.of(await decompressedRows(content))
     if (lines.endsBeforeRow !== undefined) return
   }
 }

@@ -100,8 +100,8 @@ function saveChangedRows({ context, claim }: Run, { end }: { end: number }, foun
 const changedRows = sql`current_setting('sluice.changed_rows')::json`
 
 /** What a batch adds to the counts of changes in the import's row. */
-function changesOf({ context, claim }: Run) {
-  if (!claim.keepsChanges && !appliesNothing(claim)) return {}
+function changesOf({ context, claim }: Run, { hasChanges }: WrittenBatch) {
+  if (!hasChanges) return {}
   const counts = { changes: sql<string>`add_counts(imports.changes, ${changesFound})` }
   if (!claim.keepsChanges) return counts
   return {
@@ -135,7 +135,7 @@ function updateProgress(run: Run, batch: WrittenBatch, precedingEnd: number, roo
       rows_applied: sql<number>`rows_applied + ${appliesNothing(claim) ? 0 : rows - rowsFailed}`,
       rows_failed: sql<number>`rows_failed + ${rowsFailed}`,
       rows_changed: sql<number>`rows_changed + ${batch.rowsChanged}`,
-      ...changesOf(run),
+      ...changesOf(run, batch),
       // Adding the counts in the statement saves reading the row first.
       ...(rowsFailed > 0 && { error_counts: batch.errorCounts.addedTo(sql.ref('imports.error_counts')) }),
       // The keys commit with the batch, so that the next worker counts them as well.

@@ -1,11 +1,17 @@
 import { changesFileColumns } from '@sluice/batches'
-import { cellsOf, readRows } from '@sluice/csv'
-import { type Database, encodeTextArray, sql } from '@sluice/database'
+import { RowSplitter, readRows } from '@sluice/csv'
+import { type Database, encodeTextArray, prepared, sql } from '@sluice/database'
 import { ImportFile } from '../file/source.ts'
 import { ClaimLost } from '../order/claim.ts'
 import type { Run } from './run.ts'
 
 const quote = 0x22
+
+/** Maximum number of lines in one `insert`. A block of a file may add more. */
+const linesAtATime = 5_000
+
+/** Lines of a changes file by column; null for no value. */
+type Lines = (string | null)[][]
 
 /**
  * Loads the lines of the changes file that a run undoes, unless they are loaded already: a preceding worker may have
@@ -15,32 +21,48 @@ export async function loadLines(run: Run): Promise<void> {
   const { context, claim } = run
   if (await areLoaded(run)) return
   await removeUndoLines(context.db, claim)
-  let line = 0
+  const splitter = new RowSplitter()
   const file = new ImportFile(context, claim.file)
-  for await (const block of readRows(file.from(0), { columns: changesFileColumns.length })) {
-    const columns: (string | null)[][] = changesFileColumns.map(() => [])
-    for (const row of block.rowEnd.keys())
-      for (const [index, cell] of cellsOf(block, row).entries()) {
-        // No value is nothing, and an empty string has its quotes.
-        const isQuoted = block.bytes[cell.byteOffset - block.bytes.byteOffset - 1] === quote
-        columns[index]?.push(cell.length === 0 && !isQuoted ? null : cell.toString())
-      }
-    const arrays = columns.map((values) => sql`${encodeTextArray(values)}::text[]`)
-    // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
-    const { numAffectedRows = 0n } = await sql`
-      insert into undo_lines (app_id, import_id, line, user_id, key, type, before, after)
-      select app_id, import_id, ${line}::bigint + number - 1, user_id, key, type, before, after
-      from (
-        select app_id, import_id from imports
-        where app_id = ${claim.appId} and import_id = ${claim.importId} and attempt = ${claim.attempt} and state = ${claim.state}
-        for share
-      ) held
-      cross join unnest(${sql.join(arrays)}) with ordinality as given (user_id, key, type, before, after, number)
-      where ${line}::bigint + number > 1 -- without the header
-    `.execute(context.db)
-    line += block.count
-    if (numAffectedRows === 0n && line > 1) throw new ClaimLost()
+  let line = 0
+  let lines: Lines = changesFileColumns.map(() => [])
+  const save = async () => {
+    const count = lines[0]?.length ?? 0
+    if (count > 0) await saveLines(run, line, lines)
+    line += count
+    lines = changesFileColumns.map(() => [])
   }
+  for await (const block of readRows(file.from(0), { columns: changesFileColumns.length })) {
+    for (const row of block.rowEnd.keys()) {
+      const { bytes, start: starts, end: ends } = splitter.split(block, row)
+      for (const [index, values] of lines.entries()) {
+        const [start = 0, end = 0] = [starts[index], ends[index]]
+        // No value is nothing, and an empty string has its quotes.
+        values.push(start === end && bytes[start - 1] !== quote ? null : bytes.toString('utf8', start, end))
+      }
+    }
+    if ((lines[0]?.length ?? 0) >= linesAtATime) await save()
+  }
+  await save()
+}
+
+/** Saves lines of which the first has this number in the file. Throws {@link ClaimLost}. */
+async function saveLines({ context, claim }: Run, line: number, lines: Lines): Promise<void> {
+  const [userIds = [], keys = [], types = [], befores = [], afters = []] = lines.map(encodeTextArray)
+  // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
+  const { numAffectedRows = 0n } = await prepared`
+    insert into undo_lines (app_id, import_id, line, user_id, key, type, before, after)
+    select app_id, import_id, ${line}::bigint + number - 1, user_id, key, type, before, after
+    from (
+      select app_id, import_id from imports
+      where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid and attempt = ${claim.attempt}::integer
+        and state = ${claim.state}
+      for share
+    ) held
+    cross join unnest(${userIds}::text[], ${keys}::text[], ${types}::text[], ${befores}::text[], ${afters}::text[])
+      with ordinality as given (user_id, key, type, before, after, number)
+    where ${line}::bigint + number > 1 -- without the header
+  `.execute(context.db)
+  if (numAffectedRows === 0n && line + (lines[0]?.length ?? 0) > 1) throw new ClaimLost()
 }
 
 /** Whether as many lines are loaded as the import has counted. After a crash of Postgres, there are none. */

@@ -91,7 +91,8 @@ async function undoUsers(run: Run, statements: ProgressStatements, after: string
     const written = {
       ...{ start, end, rows: found.lines, rowsFailed: found.failed?.length ?? 0 },
       ...{ types: progress.types, warnings: [], spellingCounts: [], registered: [], hasNewTypes: false },
-      ...{ keptRows, errorCounts, rowsChanged: sql<number>`${found.created + found.changed}::bigint` },
+      ...{ keptRows, errorCounts, hasChanges: true },
+      rowsChanged: sql<number>`${found.created + found.changed}::bigint`,
     }
     const { created, changed, keys: byKey, first_row: firstRow, content } = found
     const changes = sql`select ${JSON.stringify({ created, changed, keys: byKey })}::jsonb as counts,
@@ -185,17 +186,20 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
     ), registered as materialized (
       select user_id from users where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
     ), judged as materialized (
-      select v.*, s.attributes, u.user_id is null as is_unregistered, ${stored('first_before')} as first_value,
-        ${stored('last_after')} as last_value, coalesce(s.attributes -> v.key, 'null') as value
+      select v.user_id, key, type, line, last_before, last_after, u.user_id is null as is_unregistered,
+        attributes = '{}' as is_empty, ${stored('first_before')} as first_value, ${stored('last_after')} as last_value,
+        coalesce(attributes -> key, 'null') as value
       from values v left join stored s on s.user_id = v.user_id left join registered u on u.user_id = v.user_id
-    ), restored as materialized (
-      select *, value = 'null' as is_added, first_value = 'null' as is_removed from judged
-      where not is_unregistered and value = last_value and value <> first_value
+    ), restored as not materialized (
+      select user_id, key, line, is_empty, value, first_value, value = 'null' as is_added, first_value = 'null' as is_removed
+      from judged where not is_unregistered and value = last_value and value <> first_value
     ), documents as (
-      select user_id, jsonb_object_agg(key, first_value) as document, max(line) as line, bool_and(attributes = '{}') as is_created,
-        jsonb_object_agg(key, value) filter (where not is_added) as before,
-        jsonb_object_agg(key, first_value) filter (where not is_removed) as after
-      from restored group by user_id
+      select *, jsonb_strip_nulls(was) as before, jsonb_strip_nulls(document) as after
+      from (
+        select user_id, max(line) as line, bool_and(is_empty) as is_created, jsonb_object_agg(key, value) as was,
+          jsonb_object_agg(key, first_value) as document
+        from restored group by user_id
+      ) by_user
     )${claim.dryRun ? sql`` : written(claim.appId)}
     select (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
       (select count(*) from documents where is_created) as created,
