@@ -17,7 +17,7 @@ const idsPerRequest = 10_000
 
 const requestsAtOnce = 4
 
-/** What registers the users, and what all share. */
+/** What all contenders share. */
 interface Registration {
   postgres: BenchPostgres
   stack: RunningStack
@@ -28,7 +28,7 @@ interface Registration {
 }
 
 const contenders: Record<string, (registration: Registration) => Promise<void>> = {
-  /** An expert's route. A table that has lost its rows, and the write-ahead log, are part of what a load leaves. */
+  /** An expert's route, which checks no ID. The vacuum and the checkpoint follow in {@link measure}. */
   async expert({ postgres, app, file }) {
     const client = await connectTo(postgres.urlOf(database))
     await client.query('create unlogged table staging (user_id text collate "C")')
