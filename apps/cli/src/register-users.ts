@@ -3,8 +3,11 @@ import type { Database } from '@sluice/database'
 import { registerUsers, userIdProblem } from '@sluice/profiles'
 import { Failure } from './failure.ts'
 
-/** Number of user IDs that one statement registers. */
-const idsAtATime = 20_000
+/** Number of user IDs of a block. */
+const idsAtATime = 10_000
+
+/** Number of blocks that are written at the same time. Postgres needs a core for each, and reading takes little. */
+const blocksAtOnce = 2
 
 /**
  * A line with more characters cannot be a user ID. The limit keeps a file without line breaks from filling the memory.
@@ -13,7 +16,7 @@ const longestLine = 4096
 
 /**
  * Registers the user IDs of a stream, one per line (design.md §2, Registering users). Reads the next lines while the
- * preceding ones are written, with constant memory.
+ * preceding blocks are written, with constant memory.
  *
  * Empty lines are skipped; all other lines are used unchanged. CRs directly before LF, or at the end, belong to the
  * line break. Throws {@link Failure} with the number of the line if an ID cannot be registered, or if the line has
@@ -27,18 +30,20 @@ export async function registerFrom(
 ): Promise<{ registered: number; already_registered: number }> {
   let received = 0
   let registered = 0
-  let writing: Promise<void> = Promise.resolve()
+  const writing = new Set<Promise<void>>()
   try {
     for await (const ids of blocksOfIds(input)) {
-      await writing
+      if (writing.size === blocksAtOnce) await Promise.race(writing)
       received += ids.length
-      writing = registerUsers(db, appId, ids).then((added) => {
+      const write = registerUsers(db, appId, ids).then((added) => {
         registered += added
+        writing.delete(write)
       })
-      writing.catch(() => {}) // awaited below
+      write.catch(() => {}) // awaited with the next block or below
+      writing.add(write)
     }
   } finally {
-    await writing
+    await Promise.all(writing)
   }
   return { registered, already_registered: received - registered }
 }
@@ -62,9 +67,9 @@ async function* blocksOfIds(input: AsyncIterable<Buffer>): AsyncGenerator<string
     rest = lines.pop() ?? ''
     for (const text of lines) addLine(text)
     if (rest.length > longestLine) throw new Failure(`line ${line + 1}: a user ID should be at most 255 characters`)
-    if (block.length >= idsAtATime) {
-      yield block
-      block = []
+    while (block.length >= idsAtATime) {
+      yield block.slice(0, idsAtATime)
+      block = block.slice(idsAtATime)
     }
   }
   addLine(rest + decode(decoder, undefined, line))

@@ -103,3 +103,18 @@ test('a deletion waits for a profile update of its user, and deletes the profile
   expect(await profilesLeft()).toBe(0)
   await expect(update(appId, 'a', [{ key: 'n', type: 'int', value: 2 }])).rejects.toThrow(UnregisteredUser)
 })
+
+test('a registration waits for a deletion of its user, and registers the user again without values', async () => {
+  await importFile(fixture, appId, 'user_id,n\na,1\n')
+  await request(fixture, appId, users, accepted)
+  await other.query('select from profiles for update')
+  const deleting = runAt(fixture, completion)
+  await until('the deletion to wait for the profile', async () => (await waiting('transactionid')) === 1)
+  const registering = registerUsers(fixture.database.db, appId, ['b', 'a', 'c'])
+  await until('the registration to wait for the deletion', async () => (await waiting('transactionid')) === 2)
+  await other.query('rollback')
+  await deleting
+  expect(await registering).toBe(3)
+  expect(await profilesOf(fixture, appId)).toEqual({ a: {}, b: {}, c: {} })
+  expect(await profilesLeft()).toBe(0)
+})

@@ -1,10 +1,15 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type ImportView, importView } from '@sluice/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { userIdsIn } from '../environment/database.ts'
+import { endChild, killAtExit, nodeEnvironment } from '../environment/program.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
+import { until } from '../environment/wait.ts'
 import { type App, declare, ended, firstRequest, openApp, requestImport, upload } from './client.ts'
 import type { CommandResult, StackAccess } from './running-stack.ts'
 
@@ -64,6 +69,31 @@ test('users register counts new and known IDs, from stdin and from a file', asyn
   const fromFile = await stack.sluice('users', 'register', '--app', String(appId), '--file', file)
   expect(fromFile.json).toEqual({ registered: 2, already_registered: 2 })
   expect((await stack.sluice('user', 'show', '--app', String(appId), ' ü ')).code).toBe(0)
+})
+
+test('users register counts an ID once, however often and where it is in a file', async () => {
+  const { appId } = await openApp(stack)
+  const ids = Array.from({ length: 15_000 }, (_, index) => `u${index}`)
+  const input = [...ids, ...ids.toReversed(), ...ids].join('\n')
+  const { code, json } = await stack.sluiceReading(input, 'users', 'register', '--app', String(appId))
+  expect({ code, json }).toEqual({ code: 0, json: { registered: 15_000, already_registered: 30_000 } })
+})
+
+test('users register that was killed registers the rest when it runs again', async () => {
+  const { appId } = await openApp(stack)
+  const args = ['users', 'register', '--app', String(appId)]
+  const input = Array.from({ length: 25_000 }, (_, index) => `u${index}\n`).join('')
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve('@sluice/cli-app/src/main.ts')), ...args], {
+    env: { ...nodeEnvironment, SLUICE_HOME: stack.home },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  killAtExit(child)
+  // stdin stays open, so the command waits for the rest of its last block.
+  child.stdin.write(input)
+  await until('the first blocks', async () => (await userIdsIn(stack, 'users', appId)).length === 20_000)
+  await endChild(child)
+  const { code, json } = await stack.sluiceReading(input, ...args)
+  expect({ code, json }).toEqual({ code: 0, json: { registered: 5_000, already_registered: 20_000 } })
 })
 
 // The other tests run commands in this process. command-line.long.test.ts has more commands in processes.

@@ -7,8 +7,11 @@ export function userIdProblem(userId: string): string | undefined {
   return nameProblem(userId, limits.userIdLength)
 }
 
-/** Maximum number of user IDs in one statement. An ID has at most 1 KB. */
-const idsPerStatement = 1_000
+/**
+ * A statement of {@link registerUsers} ends with the ID that reaches this many characters. Encoding more at once would
+ * block the event loop. A request of 10,000 UUIDs is one statement: each statement is a commit.
+ */
+const charactersPerStatement = 2 ** 19
 
 /**
  * Registers users (service.md, What the service does; design.md §3, Registering users). Users that are already
@@ -20,11 +23,13 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   // The same order in all registrations, so that two registrations of the same users wait instead of deadlocking.
   const sorted = userIds.toSorted()
   let registered = 0
-  // Encoding all IDs of a large request at once would block the event loop.
-  for (let at = 0; at < sorted.length; at += idsPerStatement) {
+  for (let from = 0, to = 0; from < sorted.length; from = to) {
+    for (let characters = 0; to < sorted.length && characters < charactersPerStatement; to++) {
+      characters += sorted[to]?.length ?? 0
+    }
     const { numAffectedRows } = await sql`
       insert into users (app_id, user_id)
-      select ${appId}::integer, unnest(${encodeTextArray(sorted.slice(at, at + idsPerStatement))}::text[])
+      select ${appId}::integer, unnest(${encodeTextArray(sorted.slice(from, to))}::text[])
       on conflict do nothing
     `.execute(db)
     registered += Number(numAffectedRows ?? 0)
@@ -32,11 +37,14 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
   return registered
 }
 
+/** Maximum number of user IDs in one lookup. An ID has at most 1 KB. */
+const idsPerLookup = 1_000
+
 /** Returns how many of these different user IDs are registered. */
 export async function countRegistered(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
   let registered = 0
-  for (let at = 0; at < userIds.length; at += idsPerStatement) {
-    const part = encodeTextArray(userIds.slice(at, at + idsPerStatement))
+  for (let at = 0; at < userIds.length; at += idsPerLookup) {
+    const part = encodeTextArray(userIds.slice(at, at + idsPerLookup))
     const { rows } = await sql<{ users: number }>`
       select count(*) as users from users where app_id = ${appId} and user_id = any(${part}::text[])
     `.execute(db)

@@ -168,7 +168,7 @@ function userId(user: number): string {
   return `customer-${String(user).padStart(7, '0')}`
 }
 
-function shuffledNumbers(count: number): Uint32Array {
+export function shuffledNumbers(count: number): Uint32Array {
   const numbers = Uint32Array.from({ length: count }, (_, index) => index)
   const random = seeded(7)
   for (let last = count - 1; last > 0; last--) {
