@@ -10,6 +10,7 @@ import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
+import { benchUpdates } from './updates/index.ts'
 
 /** Each benchmark accepts its arguments, and returns whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
@@ -23,6 +24,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   mixed: benchMixed,
   scale: benchScale,
   stages: benchStages,
+  updates: benchUpdates,
 }
 
 // A signal ends the process in the usual way, so that temporary files are removed.
