@@ -24,13 +24,13 @@ test('every request has a position of its own, in the order of the requests', as
   const positions = await Promise.all(Array.from({ length: 100 }, () => count('a')))
   expect(positions.map(({ position }) => position)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
   expect(positions.every(({ resetAfterMs }) => resetAfterMs === 60_000)).toBe(true)
-  expect(calls).toEqual([1, 99])
+  expect(calls).toEqual([100])
 })
 
 test('requests of different keys do not wait for each other', async () => {
   const { count, calls } = counter()
   await Promise.all([count('a'), count('b'), count('a'), count('b')])
-  expect(calls).toEqual([1, 1, 1, 1])
+  expect(calls).toEqual([2, 2])
   expect((await count('a')).position).toBe(3)
 })
 

@@ -14,9 +14,20 @@ function heldCalls(options?: { atMost?: number; patienceMs?: number }) {
   return { call, served }
 }
 
+test('calls of the same turn of the event loop are served together, also if a promise separates them', async () => {
+  const { call, served } = heldCalls()
+  const outputs = Promise.all([call('a', 1), Promise.resolve().then(() => call('a', 2)), call('a', 3)])
+  await immediate()
+  expect(served.map(({ inputs }) => inputs)).toEqual([[1, 3, 2]])
+  served[0]?.release()
+  expect(await outputs).toEqual([1, 2, 3])
+})
+
 test('calls that arrive while another is in flight are served together after it, in their order', async () => {
   const { call, served } = heldCalls()
-  const outputs = Promise.all([1, 2, 3].map((input) => call('a', input)))
+  const first = call('a', 1)
+  await immediate()
+  const outputs = Promise.all([first, call('a', 2), call('a', 3)])
   expect(served.map(({ inputs }) => inputs)).toEqual([[1]])
   served[0]?.release()
   await immediate()
@@ -28,6 +39,7 @@ test('calls that arrive while another is in flight are served together after it,
 test('a call is never served by a request that began before it', async () => {
   const { call, served } = heldCalls()
   const first = call('a', 1)
+  await immediate()
   const second = call('a', 2)
   served[0]?.release()
   expect(await first).toBe(1)
@@ -44,28 +56,33 @@ test('a call is never served by a request that began before it', async () => {
 test('calls do not wait long for a preceding call that hangs', async () => {
   const { call, served } = heldCalls({ patienceMs: 5 })
   const stuck = call('a', 1)
+  await immediate()
   const second = call('a', 2)
   await vi.waitFor(() => expect(served.map(({ inputs }) => inputs)).toEqual([[1], [2]]))
   served[1]?.release()
   expect(await second).toBe(2)
   await immediate()
   const third = call('a', 3)
+  await immediate()
   expect(served[2]?.inputs).toEqual([3])
   served[2]?.release()
   served[0]?.release()
   expect(await Promise.all([stuck, third])).toEqual([1, 3])
 })
 
-test('calls of different keys do not wait for each other', () => {
+test('calls of different keys do not wait for each other', async () => {
   const { call, served } = heldCalls()
   void call('a', 1)
   void call('b', 2)
+  await immediate()
   expect(served.map(({ key }) => key)).toEqual(['a', 'b'])
 })
 
 test('a failure fails exactly the calls that were served together', async () => {
   const { call, served } = heldCalls()
-  const outcomes = Promise.allSettled([1, 2, 3].map((input) => call('a', input)))
+  const first = call('a', 1)
+  await immediate()
+  const outcomes = Promise.allSettled([first, call('a', 2), call('a', 3)])
   served[0]?.release()
   await immediate()
   const last = call('a', 4)

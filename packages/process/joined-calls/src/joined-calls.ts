@@ -6,9 +6,9 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Joins calls that are made at the same time. While calls of a key are in flight, further calls of the key gather, and
- * are then served together. A call without concurrent calls is served at once. With many clients this needs a fraction
- * of the round trips. Nothing is cached: serving always begins after the call was made.
+ * Joins calls that are made at the same time. Calls of a key in one turn of the event loop are served together. While
+ * they are in flight, further calls of the key gather, and are then served together. With many clients this needs a
+ * fraction of the round trips. Nothing is cached: serving always begins after the call was made.
  *
  * `serve` accepts the inputs of several calls of one key, at most `atMost`. It returns an output for each, in the same
  * order. If it takes longer than `patienceMs`, for example on a broken connection, the gathered calls no longer wait
@@ -24,14 +24,14 @@ interface Waiting<Input, Output> {
  *   return words.map((word) => word.length)
  * })
  * await Promise.all([lengthOf('app 1', 'a'), lengthOf('app 1', 'bb'), lengthOf('app 1', 'ccc')]) // → [1, 2, 3]
- * queries // → 2
+ * queries // → 1
  * ```
  */
 export function joinCalls<Input, Output>(
   serve: (key: string, inputs: readonly Input[]) => Promise<readonly Output[]>,
   { atMost = Number.POSITIVE_INFINITY, patienceMs = 1_000 }: { atMost?: number; patienceMs?: number } = {},
 ): (key: string, input: Input) => Promise<Output> {
-  /** Waiting calls by key. A key is present while one of its calls is in flight. */
+  /** Waiting calls by key. A key is present until none of its calls waits or is in flight. */
   const waiting = new Map<string, Waiting<Input, Output>[]>()
 
   async function serveAll(key: string, calls: readonly Waiting<Input, Output>[]): Promise<void> {
@@ -46,7 +46,6 @@ export function joinCalls<Input, Output>(
   }
 
   async function serveUntilNoneWaits(key: string, gathered: Waiting<Input, Output>[]): Promise<void> {
-    waiting.set(key, gathered)
     while (gathered.length > 0) {
       const { promise: servedOrLate, resolve: next } = Promise.withResolvers<void>()
       const timer = setTimeout(next, patienceMs)
@@ -61,7 +60,10 @@ export function joinCalls<Input, Output>(
     new Promise((resolve, reject) => {
       const call = { input, resolve, reject }
       const gathered = waiting.get(key)
-      if (gathered === undefined) void serveUntilNoneWaits(key, [call])
-      else gathered.push(call)
+      if (gathered !== undefined) return void gathered.push(call)
+      // Requests that one query has answered make their next calls at the same time: the first must not go alone.
+      const calls = [call]
+      waiting.set(key, calls)
+      setImmediate(() => serveUntilNoneWaits(key, calls))
     })
 }

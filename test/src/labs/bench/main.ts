@@ -11,6 +11,7 @@ import { benchMixed } from './mixed.ts'
 import { benchRegister } from './register.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
+import { benchUpdates } from './updates/index.ts'
 
 /** Each benchmark accepts its arguments, and returns whether it met its targets. */
 const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
@@ -25,6 +26,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   register: benchRegister,
   scale: benchScale,
   stages: benchStages,
+  updates: benchUpdates,
 }
 
 // A signal ends the process in the usual way, so that temporary files are removed.
