@@ -1,5 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { constants, gunzipSync } from 'node:zlib'
+import { decompressedRows } from '@sluice/batches'
 import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
@@ -89,9 +91,16 @@ export async function columnsWith(db: Database, text: string): Promise<string[]>
     const { rows } = await sql`
       select from ${sql.table(table)} where strpos(${value}, ${text}) > 0 or strpos(${value}, ${inHex(text)}) > 0 limit 1
     `.execute(db)
-    if (rows.length > 0) found.push(name)
+    if (rows.length > 0 || (name === 'import_chunks.content' && (await isInChunks(db, text)))) found.push(name)
   }
   return found
+}
+
+/** Whether a text occurs in changed rows, which are stored compressed. */
+async function isInChunks(db: Database, text: string): Promise<boolean> {
+  const chunks = await db.selectFrom('import_chunks').select('content').where('file', '=', 'changes').execute()
+  const contents = await Promise.all(chunks.map(({ content }) => decompressedRows(content)))
+  return contents.some((content) => content.includes(text))
 }
 
 /** Returns a text as Postgres shows it within bytes. */
@@ -110,21 +119,27 @@ export async function tablesWith(db: Database, text: string): Promise<string[]> 
     const { rows } = await sql`
       select from ${sql.raw(name)} t where strpos(t::text, ${text}) > 0 or strpos(t::text, ${inHex(text)}) > 0 limit 1
     `.execute(db)
-    if (rows.length > 0) found.push(name)
+    if (rows.length > 0 || (name === 'public.import_chunks' && (await isInChunks(db, text)))) found.push(name)
   }
   return found
 }
 
-/** Returns the files below a folder whose name or content holds a text. */
+/** Returns the files below a folder whose name or content holds a text. Content of gzip files is unpacked. */
 export async function filesWith(folder: string, text: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true })
   const found: string[] = []
   for (const name of names) {
     const path = join(folder, name)
-    const content = (await stat(path)).isFile() ? await readFile(path) : ''
-    if (name.includes(text) || content.includes(text)) found.push(name)
+    const content = (await stat(path)).isFile() ? await readFile(path) : Buffer.of()
+    if (name.includes(text) || content.includes(text) || unpacked(content)?.includes(text)) found.push(name)
   }
   return found
+}
+
+function unpacked(content: Buffer): Buffer | undefined {
+  return content[0] === 0x1f && content[1] === 0x8b
+    ? gunzipSync(content, { finishFlush: constants.Z_SYNC_FLUSH })
+    : undefined
 }
 
 /** Returns the keys of a Redis database whose name or value holds a text. */
