@@ -1,5 +1,5 @@
-// A process that sends profile updates. Each connection sends the next one when the preceding one is answered. It speaks
-// HTTP without a library, so that it needs less CPU than the servers that it measures. Prints a `LoadResult`.
+// A process that sends profile updates. Each connection sends the next one when the preceding one is answered. It
+// speaks HTTP without a library, so that it needs less CPU than the servers that it measures. Prints a `LoadResult`.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
