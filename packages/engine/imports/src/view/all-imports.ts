@@ -29,7 +29,7 @@ export interface FoundImport {
   appId: number
   appName: string
   view: ImportSummary
-  /** The address of the person who uploaded the file; null if a program sent it. */
+  /** Who asked for it: the address of a person, or the name of a token or key; null if nobody knows. */
   requestedBy: string | null
   /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
   place: number | null
