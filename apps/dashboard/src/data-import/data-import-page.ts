@@ -7,7 +7,6 @@ import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { sendPage } from '../layout/page.ts'
 import { holdIfFields } from './hold-if-fields.ts'
-import type { Refusal } from './refuse-file.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
@@ -28,7 +27,7 @@ export function sendDataImport(
   reply: FastifyReply,
   appId: number,
   { keys, defaults }: AppRules,
-  refused?: Pick<Refusal, 'problem' | 'held'>,
+  refused?: { problem: string; held?: string | undefined },
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
   const types = Object.fromEntries([...keys].map(([key, { type, enabled }]) => [key, enabled ? type : 'disabled']))
