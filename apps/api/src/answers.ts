@@ -49,7 +49,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
   if (error instanceof TooManyReads) return errors.tooManyRequests(busySeconds)
   if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()
-  if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.limit, error.retryAfter, error.heldId)
+  if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.message, error.retryAfter)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
   const refuse = request.routeOptions.config.endpoint?.json?.refuse ?? errors.badRequest

@@ -29,6 +29,11 @@ export function tokenLastFour({ headers }: FastifyRequest): string {
   return String(headers['x-service-token']).slice(-4)
 }
 
+/** Returns who sent an authenticated request, as pages show it. */
+export function requesterOf(request: FastifyRequest): string {
+  return `API token …${tokenLastFour(request)}`
+}
+
 /**
  * Returns the subject of an authenticated request's rate limits: its token (service.md, Rate rules). The text does not
  * reveal the token, and begins with the app's ID.

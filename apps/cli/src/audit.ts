@@ -13,6 +13,11 @@ export function cliUser(): AuditEvent['who'] {
   }
 }
 
+/** Returns who runs this command, as pages show it. */
+export function requester(): string {
+  return `${cliUser().name} (command line)`
+}
+
 /** Runs a command that changes something, and records it in the audit log. Otherwise like {@link withDatabase}. */
 export async function withAudit<Result>(
   event: Omit<AuditEvent, 'who'>,

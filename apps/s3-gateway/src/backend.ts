@@ -49,7 +49,8 @@ async function put(
     const chunks = context.paced(appId, body.chunks)
     await context.storage.writeStream(upload.objectKey, chunks, contentType, { byteSize: body.size, user })
     const { md5 } = body.digests()
-    return await finishUpload(context, upload, { kind: 'request', signature: body.signature, md5 })
+    const { signature, accessKeyId } = body
+    return await finishUpload(context, upload, { kind: 'request', signature, md5, accessKeyId })
   })
   if (file === undefined) throw new Error(`upload ${upload.importId} was removed while it was in flight`)
   if (file.isNew) announceImport(context, { appId, importId: upload.importId, byteSize: file.byteSize })

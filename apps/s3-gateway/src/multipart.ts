@@ -79,7 +79,7 @@ export function relayMultipart(context: RelayContext): MultipartBackend {
     },
     complete: (name, uploadId, readParts, claims) => {
       const assemblePending = async (upload: UploadInParts) => assemble(context, upload, await readParts(), claims)
-      return toS3Errors(complete(context, name, uploadId, assemblePending))
+      return toS3Errors(complete(context, name, uploadId, { assemblePending, ...claims }))
     },
     abort: async (name, uploadId) => forgetUpload(context, await findPending(db, name, uploadId)),
     listUploads: (_bucket, request) => listPendingUploads(db, request),
@@ -118,12 +118,18 @@ async function complete(
   context: RelayContext,
   name: ObjectName,
   uploadId: string,
-  assemblePending: (upload: UploadInParts) => Promise<void>,
+  {
+    assemblePending,
+    accessKeyId,
+  }: Pick<ObjectClaims, 'accessKeyId'> & {
+    assemblePending: (upload: UploadInParts) => Promise<void>
+  },
 ): Promise<string> {
   const { appId, fileName } = newFileOf(name)
   const upload = await findUpload(context.db, appId, fileName, uploadId)
   if (upload !== undefined) await assemblePending(upload)
-  const finished = upload && (await finishUpload(context, upload, { kind: 'parts' }))
+  const origin = { kind: 'parts', ...(accessKeyId && { accessKeyId }) } as const
+  const finished = upload && (await finishUpload(context, upload, origin))
   if (finished?.isNew) announceImport(context, { appId, importId: uploadId, byteSize: finished.byteSize })
   const file = finished ?? (await findImportedFile(context.db, appId, fileName, uploadId))
   if (file === undefined) throw noSuchUpload()

@@ -30,14 +30,8 @@ export const errors = {
   tooManyRequests: (waitSeconds: number): ErrorAnswer =>
     named(429, 'too_many_requests', `Requests came too quickly. Please wait ${waitSeconds} seconds.`),
   /** Bulk import: the app has reached its limit of waiting imports. */
-  tooManyWaiting: (limit: number, waitSeconds: number, heldId: string | null = null): ErrorAnswer => {
-    const held = heldId === null ? '' : ` The import ${heldId} is held: approve or cancel it.`
-    return named(
-      429,
-      'too_many_requests',
-      `Requests came too quickly: ${limit} imports of this app wait already.${held} Please wait ${waitSeconds} seconds.`,
-    )
-  },
+  tooManyWaiting: (reason: string, waitSeconds: number): ErrorAnswer =>
+    named(429, 'too_many_requests', `Requests came too quickly: ${reason}. Please wait ${waitSeconds} seconds.`),
   linkExpired: (): ErrorAnswer => ({ status: 410, body: { error: { messages: ['The link has expired.'] } } }),
   badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
   /** Bulk import: an import that has ended cannot be cancelled. */

@@ -49,6 +49,8 @@ export interface ObjectInfo extends ListedObject {
  */
 export interface Upload {
   size: number
+  /** The access key that signed the request. */
+  accessKeyId: string
   /** The signature of the request, in hex. A request that is repeated unchanged has the same signature. */
   signature: string
   /** The algorithm of the checksum that the sender named, if there is one. */
@@ -133,6 +135,8 @@ export interface ObjectClaims {
   type: ChecksumType | undefined
   checksum: { algorithm: ChecksumAlgorithm; digest: string; parts: string | undefined } | undefined
   size: number | undefined
+  /** The access key that signed the request. */
+  accessKeyId?: string
 }
 
 /**

@@ -40,18 +40,19 @@ test('without a content type, the file is text/csv', async () => {
   expect(body).toMatchObject({ direct_upload: { headers: { 'Content-Type': 'text/csv' } } })
 })
 
-test('a first request gives the import the next sequence number of its app', async () => {
+test('a first request gives the import the next sequence number of its app, and its token’s last characters', async () => {
   const ids: unknown[] = []
   for (let request = 0; request < 3; request++)
     ids.push((await send(api, app, path, declaration)).headers['x-import-id'])
   const rows = await api.database.db
     .selectFrom('imports')
-    .select(['import_id', 'state'])
+    .select(['import_id', 'state', 'requested_by'])
     .where('app_id', '=', app.appId)
     .orderBy('sequence_number', 'desc')
     .limit(3)
     .execute()
-  expect(rows).toEqual(ids.toReversed().map((id) => ({ import_id: id, state: 'awaiting_upload' })))
+  const requested_by = `API token …${app.token.slice(-4)}`
+  expect(rows).toEqual(ids.toReversed().map((id) => ({ import_id: id, state: 'awaiting_upload', requested_by })))
 })
 
 // service.md, Bulk import upload request; service.md, Errors; design.md §3, byte_size over the limit.

@@ -90,6 +90,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await expectAccessible(page)
     await drop(page, 'broken.gz', Buffer.from([0x1f, 0x8b, 1, 2, 3]))
     await page.getByText('it is damaged').waitFor()
+    expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true)
     await drop(page, 'empty.csv', Buffer.from(''))
     await page.getByText('empty file').waitFor()
     await drop(page, 'quote.csv', Buffer.from('user_id,"plan" name\nu1,gold\n'))

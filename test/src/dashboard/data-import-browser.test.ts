@@ -92,7 +92,12 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     `.execute(dashboard.db)
     await send()
     await page.getByRole('button', { name: 'Import with these types' }).click()
-    await page.getByText('1,000 imports wait already.').waitFor()
+    await page.getByText('1000 imports of this app wait already.').waitFor()
+    await sql`update imports set state = 'held' where import_id = (select import_id from imports where app_id = ${appId} limit 1)`.execute(
+      dashboard.db,
+    )
+    await send()
+    await page.getByRole('link', { name: 'See the held import' }).waitFor()
     await dashboard.db.deleteFrom('imports').where('object_key', '=', 'none').execute()
     await page.route('**/data-import', async (route) => {
       await route.fetch({ maxRedirects: 0 })

@@ -73,7 +73,15 @@ describe('an uploaded file', () => {
     const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
     expect(answer.status).toBe(429)
     expect(answer.headers.get('retry-after')).toBe('60')
-    expect(answer.text).toContain('1,000 imports wait already. Please try again when some of them have ended.')
+    expect(answer.text).toContain(
+      '1000 imports of this app wait already. Please try again when some of them have ended.',
+    )
+
+    const [{ import_id: held } = { import_id: '' }] = await importsOf()
+    await dashboard.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', held).execute()
+    const again = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    expect(again.text).toContain(`wait already. The import ${held} is held: approve or cancel it.`)
+    expect(again.text).toContain(`<a href="/apps/${appId}/imports/${held}">See the held import</a>`)
     expect(await importsOf()).toHaveLength(1_000)
   })
 

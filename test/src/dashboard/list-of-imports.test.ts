@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { cancelImport } from '@sluice/imports'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { importFile, queueFile } from '../imports/import-fixture.ts'
@@ -34,6 +35,7 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
     ['state=completed', [view.import_id]],
     ['source=dashboard', [running]],
     ['text=PEOPLE', [running]],
+    ['ended=24h', [view.import_id]],
     [`text=${view.import_id.slice(0, 8)}`, [view.import_id]],
     ['since=2999-01-01', []],
     ['until=2999-01-01&source=dashboard', [running]],
@@ -42,9 +44,27 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
   ] as const) {
     expect([query, await shown(query)]).toEqual([query, found])
   }
-  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday']) {
+  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday', 'ended=7d']) {
     expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
   }
+})
+
+test('the list of imports shows the share of a running gzip file, and what requested an import', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const visitor = await signIn(dashboard, email)
+  const packed = new Blob([gzipSync(`user_id,age\n${'u1,1\n'.repeat(20)}`)])
+  const uploaded = await visitor.postFile(`/apps/${appId}/data-import`, 'people.csv.gz', packed)
+  const running = uploaded.headers.get('location')?.split('/').at(-1) ?? ''
+  const quarter = { state: 'processing', position: 28, started_at: new Date(), attempt: 1 } as const
+  await dashboard.db
+    .updateTable('imports')
+    .set({ ...quarter, requested_by: 'API token …abcd' })
+    .where('import_id', '=', running)
+    .execute()
+  const { text } = await visitor.get(`/apps/${appId}/imports`)
+  expect(text).toMatch(/Running.*25\u00a0%.*<span class="hint">API token …abcd</s)
+  const page = await visitor.get(`/apps/${appId}/imports/${running}`)
+  expect(page.text).toMatch(/value="25".* by API token …abcd/s)
 })
 
 test('the list of imports has pages, newest first', async () => {

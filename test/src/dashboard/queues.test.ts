@@ -84,13 +84,17 @@ describe('the overview of operators', () => {
     const at = new Date(Date.now() - 3 * 86_400_000)
     await dashboard.db
       .insertInto('imports')
-      .values({ ...old, app_id: 1, requested_at: at, started_at: at, finished_at: at })
+      .values([
+        { ...old, app_id: 1, requested_at: at, started_at: at, finished_at: at },
+        // It ended within 24 hours, although it was requested before.
+        { ...old, app_id: 1, requested_at: at, started_at: at, finished_at: new Date() },
+      ])
       .execute()
     const { text } = await operator.get('/queues')
     for (const [state, number] of [
       ['queued', 1],
       ['processing', 1],
-      ['completed', 6],
+      ['completed', 7],
       ['failed', 1],
     ] as const) {
       const link = new RegExp(`<a href="(/imports\\?state=${state}[^"]*)" aria-label="[^"]+">${number}</a>`).exec(text)

@@ -173,13 +173,14 @@ test('every answer forbids foreign content, caching and framing', async () => {
   }
 })
 
-test('no page has an inline script, an inline style or an address on another host', async () => {
+test('no page has an inline script, an inline style or an address on another host, and each links to the help but itself', async () => {
   const operator = await signIn(dashboard, 'operator@example.com')
   for (const path of ['/apps', '/queues', '/help', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {
     const { text } = await operator.get(path)
     expect(text, path).not.toMatch(
       /<script(?![^>]*\bsrc="\/)|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//,
     )
+    expect(text.includes('class="help"'), path).toBe(path !== '/help')
   }
 })
 

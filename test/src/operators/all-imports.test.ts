@@ -90,6 +90,7 @@ describe('plans', () => {
     ['app', { appId: 2 }, /imports_(by_app|history)/],
     ['state', { state: 'failed' }, /imports_by_state/],
     ['source', { source: 'bucket' }, /imports_by_source/],
+    ['the end', { state: 'failed', endedLately: true }, /imports_ended/],
     ['a rare text', { text: 'rare_100' }, /imports_by_file_name/],
     ['a common text', { text: 'daily' }, /imports_by_time/],
     ['an ID', { text: '00000000-0000-4000-8000-000000000000' }, /imports_(by_id|pkey)/],

@@ -183,6 +183,22 @@ test.each([
   expect(entry).toMatchObject({ what, outcome: 'unchanged' })
 })
 
+test.each([
+  ['import.undo', ['imports', 'undo'], 'the import cannot be undone: it has not ended'],
+  ['import.retry', ['imports', 'retry'], 'the import cannot be retried: it has not ended'],
+  ['import.approve', ['imports', 'approve'], 'the import cannot be approved: it is not held, but queued'],
+])('%s that is refused says why, and its entry says so', async (what, command, message) => {
+  const { appId: ofQueued } = await createApp(database.db, { name: 'Shop', email: 'anna@example.com' })
+  appId = ofQueued
+  const { code, output } = await sluice(database, [...command, await queued()], {
+    ...environment,
+    ...bucket.environment,
+  })
+  expect([code, output]).toEqual([1, expect.stringContaining(message)])
+  const [entry] = (await auditLogPage(database.db, {}, 1)).entries
+  expect(entry).toMatchObject({ what, app_id: appId, outcome: 'refused' })
+})
+
 test('a command that fails leaves an entry with its outcome', async () => {
   expect((await run('token', 'register', '--app', '999')).code).toBe(1)
   const [entry] = (await auditLogPage(database.db, {}, 1)).entries

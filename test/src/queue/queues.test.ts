@@ -1,6 +1,7 @@
 import { openQueues } from '@sluice/queue'
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { freePort } from '../environment/free-port.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
@@ -39,6 +40,14 @@ test('queues and workers that are opened during an outage of Postgres work after
     )
   await until('the job to be added', added)
   await until('the job to run', () => ran.length > 0)
+})
+
+test('workers whose Redis was never there close at once, so that their process can end', async () => {
+  const errors: Error[] = []
+  const queues = openQueues({ redisUrl: `redis://127.0.0.1:${await freePort()}` }, (error) => errors.push(error))
+  queues.work('imports', async () => {}, { concurrency: 1 })
+  await until('a failed connection', async () => errors.length > 0)
+  await queues.close()
 })
 
 describe.skipIf(inject('redisUrl') === undefined)('queues on Redis', () => {

@@ -23,6 +23,7 @@ export async function importRows({ db }: TestGateway, { appId }: Owner) {
   return await db
     .selectFrom('imports')
     .select(['import_id', 'source', 'state', 'file_name', 'content_type', 'byte_size', 'object_key', 'etag'])
+    .select('requested_by')
     .where('app_id', '=', appId)
     .orderBy('sequence_number')
     .execute()

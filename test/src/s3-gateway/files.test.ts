@@ -42,7 +42,7 @@ async function contentOf(objectKey: string): Promise<string> {
 
 // service.md, Endpoints 4.
 describe('an uploaded file', () => {
-  test('is an import as soon as the gateway answers', async () => {
+  test('is an import with the name of its access key as soon as the gateway answers', async () => {
     await put('people.csv')
     expect(await imports()).toMatchObject([
       {
@@ -51,6 +51,7 @@ describe('an uploaded file', () => {
         file_name: 'people.csv',
         content_type: 'text/csv',
         byte_size: smallFile.length,
+        requested_by: `access key ${owner.accessKeyId}`,
       },
     ])
     expect(await gateway.importsOf(owner)).toMatchObject([{ source: 'bucket', state: 'queued' }])
@@ -101,6 +102,7 @@ describe('an uploaded file', () => {
     await client.send(complete)
     await put('third.csv')
     expect(await names()).toEqual(['second.csv', 'first-begun.csv', 'third.csv'])
+    expect((await imports())[1]?.requested_by).toBe(`access key ${owner.accessKeyId}`)
   })
 
   test('keeps the metadata that its sender declared', async () => {

@@ -3,6 +3,7 @@ import { type ErrorAnswer, errors, fileMessages, limits, type TextAnswer, valueT
 import { type ReceivedImport, receiveV2File } from '@sluice/imports'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
+import { requesterOf } from '../authentication.ts'
 import { endpoint, refusal } from '../endpoint.ts'
 import { hashedBody } from '../keyed-request.ts'
 import { isEncoded, readMediaType } from '../media-type.ts'
@@ -98,6 +99,7 @@ export const bulkImportV2 = endpoint({
       const length = request.headers['content-length']
       const file = {
         contentType,
+        requestedBy: requesterOf(request),
         byteSize: length === undefined ? undefined : Number(length),
         content: hashedBody(request, streamBody(request.raw, limit)),
       }

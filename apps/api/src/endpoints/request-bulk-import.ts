@@ -2,6 +2,7 @@ import { errors, fileMessages, importRequest, limits, refusedTypes, uploadDescri
 import { renewUpload, requestImport, uploadKey } from '@sluice/imports'
 import { TypeConflict } from '@sluice/profiles'
 import { answer } from '../answers.ts'
+import { requesterOf } from '../authentication.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
 import { csvRules, importIdHeader } from './csv-rules.ts'
 
@@ -81,8 +82,9 @@ export const requestBulkImport = endpoint({
   serve:
     (context) =>
     async ({ appId, body, request, reply, record }) => {
+      const given = { ...body, requestedBy: requesterOf(request) }
       try {
-        const { importId, descriptor } = await requestImport(context, appId, body, (tx, requested) =>
+        const { importId, descriptor } = await requestImport(context, appId, given, (tx, requested) =>
           record(tx, requested.descriptor, requested.importId),
         )
         request.log.info({ app_id: appId, import_id: importId }, 'import requested')

@@ -2,6 +2,7 @@ import { errors, importView } from '@sluice/contract'
 import { undoImport as queueUndo, showImport, UndoRefused } from '@sluice/imports'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
+import { requesterOf } from '../authentication.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
 import { importIdHeader } from './csv-rules.ts'
 import { exampleImport, importId, unknownImport } from './get-import.ts'
@@ -60,9 +61,14 @@ export const undoImport = endpoint({
         return answer(reply, errors.notFound())
       const dryRun = body.dry_run ?? false
       try {
-        const undoId = await queueUndo({ db, settings }, source, { dryRun }, async (tx, undoId) => {
-          await record(tx, await showImport(tx, apiUrl, undoId, appId), undoId)
-        })
+        const undoId = await queueUndo(
+          { db, settings },
+          source,
+          { dryRun, requestedBy: requesterOf(request) },
+          async (tx, undoId) => {
+            await record(tx, await showImport(tx, apiUrl, undoId, appId), undoId)
+          },
+        )
         request.log.info({ app_id: appId, import_id: undoId, undo_of: source.importId }, 'undo queued')
         wakeWorker?.(appId)
         reply.header('X-Import-Id', undoId)

@@ -1,19 +1,13 @@
 import type { ImportView } from '@sluice/client'
 import { readSettings } from '@sluice/config'
-import {
-  findAppOfImport,
-  findImportsToRetry,
-  RetryRefused,
-  retryImport,
-  retryImports,
-  showImport,
-} from '@sluice/imports'
+import { findImportsToRetry, retryImport, retryImports } from '@sluice/imports'
 import type { Command } from 'commander'
-import { withAudit } from '../audit.ts'
+import { requester } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeImport } from '../import-text.ts'
+import { changeImport } from '../one-import.ts'
 import { print } from '../output.ts'
-import { linkBase, withDatabase, withStorage } from '../stack.ts'
+import { withStorage } from '../stack.ts'
 import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 
 /** Adds `sluice imports retry`. */
@@ -44,24 +38,17 @@ async function retryAll(command: Command, options: ManyOptions): Promise<void> {
       verb: 'retry',
       what: 'import.retry',
       find: (db) => findImportsToRetry(db, { states, appId, since, until }),
-      run: (db, imports, dryRun) => retryImports({ db, storage, settings }, imports, { dryRun }),
+      run: (db, imports, dryRun) =>
+        retryImports({ db, storage, settings }, imports, { dryRun, requestedBy: requester() }),
     }),
   )
 }
 
 async function retryOne(importId: string): Promise<ImportView> {
-  const links = await linkBase()
-  const appId = await withDatabase((db) => findAppOfImport(db, importId))
-  if (appId === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
   const settings = readSettings(process.env, ['WAITING_IMPORTS_LIMIT'])
-  const view = await withStorage((storage) =>
-    withAudit({ appId, what: 'import.retry', target: importId }, async (db) => {
-      const retryId = await retryImport({ db, storage, settings }, { appId, importId })
-      return await showImport(db, links, retryId)
-    }),
-  ).catch((error: unknown) => {
-    throw error instanceof RetryRefused ? new Failure(`the import cannot be retried: ${error.message}`) : error
-  })
-  if (view === undefined) throw new Failure('the new import is gone')
-  return view
+  return await withStorage((storage) =>
+    changeImport(importId, { what: 'import.retry', verb: 'retried' }, async (db, id) => ({
+      newId: await retryImport({ db, storage, settings }, id, requester()),
+    })),
+  )
 }

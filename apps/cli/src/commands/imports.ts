@@ -1,14 +1,14 @@
 import { outcomeOf } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
 import { type HoldIf, type NewKeys, unfinishedImportStates } from '@sluice/contract'
-import { cancelImport, cancelMany, findAppOfImport, findImportsToCancel, showImport } from '@sluice/imports'
+import { cancelImport, cancelMany, findImportsToCancel } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
-import { withAudit } from '../audit.ts'
 import { Failure } from '../failure.ts'
 import { describeErrors, describeImport } from '../import-text.ts'
+import { asClientOrOperator, changeImport, readImport } from '../one-import.ts'
 import { count, print } from '../output.ts'
-import { linkBase, parseAppId, withDatabase } from '../stack.ts'
+import { parseAppId } from '../stack.ts'
 import { uploadFile } from '../upload-file.ts'
 import { watchImport } from '../watch-import.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
@@ -64,18 +64,13 @@ function addShowCommand(group: Command): void {
     .description('show one import')
     .argument('<import-id>')
     .action(async (importId: string, options: ClientOptions) => {
-      const found = options.token
-        ? await (await openClient(options)).showImport(importId)
-        : await showAsOperator(importId)
+      const found = await asClientOrOperator(
+        options,
+        (client) => client.showImport(importId),
+        () => readImport(importId),
+      )
       print(show, found, () => describeImport(found))
     })
-}
-
-async function showAsOperator(importId: string): Promise<ImportView> {
-  const links = await linkBase()
-  const found = await withDatabase((db) => showImport(db, links, importId))
-  if (found === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-  return found
 }
 
 function addCancelCommand(group: Command): void {
@@ -86,9 +81,11 @@ function addCancelCommand(group: Command): void {
     async (given: string | undefined, options: ClientOptions & ManyOptions) => {
       const importId = oneOrAll(given, options)
       if (importId === undefined) return await cancelAll(cancel, options)
-      const view = options.token
-        ? await (await openClient(options)).cancelImport(importId)
-        : await cancelAsOperator(importId)
+      const view = await asClientOrOperator(
+        options,
+        (client) => client.cancelImport(importId),
+        () => cancelAsOperator(importId),
+      )
       print(cancel, view, () => describeImport(view))
     },
   )
@@ -110,22 +107,11 @@ async function cancelAll(command: Command, options: ManyOptions): Promise<void> 
 }
 
 async function cancelAsOperator(importId: string): Promise<ImportView> {
-  const links = await linkBase()
-  const [cancellation, view] = await withAudit(
-    { appId: undefined, what: 'import.cancel', target: importId },
-    async (db) => {
-      const app = await findAppOfImport(db, importId)
-      return [await cancelImport(db, importId), await showImport(db, links, importId), app] as const
-    },
-    ([ended, , app]) => ({
-      outcome: ended.outcome === 'cancelled' ? outcomeOf(ended.isNew) : 'refused',
-      ...(app !== undefined && { appId: app }),
-    }),
-  )
-  if (cancellation.outcome === 'ended')
-    throw new Failure(`the import cannot be cancelled: it has ${cancellation.state} already`)
-  if (view === undefined) throw new Failure(`there is no import ${JSON.stringify(importId)}`)
-  return view
+  return await changeImport(importId, { what: 'import.cancel', verb: 'cancelled' }, async (db) => {
+    const cancellation = await cancelImport(db, importId)
+    if (cancellation.outcome === 'cancelled') return { outcome: outcomeOf(cancellation.isNew) }
+    return cancellation.outcome === 'ended' ? { refused: `it has ${cancellation.state} already` } : {}
+  })
 }
 
 interface ImportOptions extends ClientOptions {

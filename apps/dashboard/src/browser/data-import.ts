@@ -117,16 +117,18 @@ function openReading(file: File, form: HTMLFormElement, rules: () => Rules, limi
     } catch (error) {
       if (signal.aborted) return false
       clearView()
-      const isRefused = error instanceof RefusedFile
-      if (isRefused) showOutcome(undefined, [{ message: error.message, remedy: '' }])
-      // It can be sent anyway, because the import reports what is wrong with it.
-      else showProblem('The file cannot be read. If it is compressed, it is damaged.')
-      return isRefused
+      showOutcome(undefined, [error instanceof RefusedFile ? { message: error.message, remedy: '' } : unreadable])
+      return true
     }
     return false
   }
   const reading: Reading = { file, isRefused: read(), view: undefined, stop: () => stopped.abort() }
   return reading
+}
+
+const unreadable = {
+  message: 'The file cannot be read',
+  remedy: 'If it is compressed, it is damaged: compress it again, or choose the file that is not compressed.',
 }
 
 interface SendOptions {

@@ -81,7 +81,7 @@ describe('the check of a whole file', () => {
     expect([Buffer.from(bytes).toString('latin1'), isWhole]).toEqual(['user_id,name\nuser_id;name\nu1;Müller\n', true])
   })
 
-  test('leaves damaged compressed files to the import', async () => {
-    expect(await check(gzipSync(Buffer.from(converted)).subarray(0, 20), 'gzip')).toBeUndefined()
+  test('fails for a damaged compressed file', async () => {
+    await expect(check(gzipSync(Buffer.from(converted)).subarray(0, 20), 'gzip')).rejects.toThrow()
   })
 })

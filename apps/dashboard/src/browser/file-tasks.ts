@@ -19,18 +19,14 @@ export interface WholeFile {
 type OnRead = (bytes: number) => void
 
 /**
- * Checks a whole file for UTF-8. Returns what is known of its other lines; undefined if all lines are UTF-8.
- *
- * Compressed data that cannot be read to its end counts as UTF-8: the import reads it and reports what is wrong.
+ * Checks a whole file for UTF-8. Returns what is known of its other lines; undefined if all lines are UTF-8. Fails if
+ * compressed data cannot be read to its end.
  */
 export async function findOtherText({ file, kind }: WholeFile, onRead: OnRead): Promise<OtherText | undefined> {
   const check = new Utf8Check()
   const reader = uncompressed(counted(file, onRead), kind).getReader()
   for (;;) {
-    const { done, value } = await reader.read().catch((error) => {
-      if (kind !== 'gzip') throw error
-      return { done: true, value: undefined } as const
-    })
+    const { done, value } = await reader.read()
     if (done) break
     if (check.push(value)) continue
     void reader.cancel()

@@ -1,4 +1,4 @@
-import { show, showProblem, write } from './elements.ts'
+import { element, show, showProblem, write } from './elements.ts'
 import { updateButtons } from './send-bar.ts'
 
 /** The share of the work after which screen readers announce the progress again. */
@@ -34,11 +34,13 @@ export class Sending {
     write('[data-announced]', `${step}, ${announced * 100} %`)
   }
 
-  /** Unlocks the page. */
-  end(problem?: string): void {
+  /** Unlocks the page, and shows the problem. `held` is the address of a held import that is to blame. */
+  end(problem?: string, held?: string): void {
     this.leave()
     this.#lock(false)
     if (problem !== undefined) showProblem(problem)
+    if (held !== undefined)
+      document.querySelector('[data-problem]')?.append(' ', element('a', { href: held }, 'See the held import'))
   }
 
   /** Lets the browser leave the page without a question. */
@@ -73,7 +75,10 @@ export function upload(address: string, body: FormData, sending: Sending): void 
   })
   request.addEventListener('load', () => {
     const page = request.getResponseHeader('Location')
-    if (request.status !== 201 || page === null) return sending.end(problemOf(request))
+    if (request.status !== 201 || page === null) {
+      const { reason = problemOf(request.status), held } = refusalIn(request.responseText)
+      return sending.end(reason, held)
+    }
     sending.leave()
     // The browser may keep this page as it is, and show it again when the person goes back.
     window.addEventListener('pageshow', () => sending.end(), { once: true })
@@ -93,21 +98,19 @@ export function upload(address: string, body: FormData, sending: Sending): void 
 const unknownEnd =
   'The server did not answer. The file may have been imported: look at the list of imports before you send it again.'
 
-function problemOf({ status, responseText }: XMLHttpRequest): string {
+function problemOf(status: number): string {
   if (status === 401) return 'You are signed out. Nothing was imported. Sign in again, and choose the file again.'
   if (status === 403) return 'This page is too old. Nothing was imported. Reload it, and choose the file again.'
-  const reason = reasonIn(responseText)
-  if (reason !== undefined) return reason
   if (status === 413) return 'The file is too large. Nothing was imported.'
   return status < 500 ? 'The file could not be uploaded. Nothing was imported.' : unknownEnd
 }
 
-/** Returns the reason in the answer to a refused file; undefined if the answer has none, as from a proxy. */
-function reasonIn(answer: string): string | undefined {
+/** Returns the reason in the answer to a refused file; nothing if the answer has none, as from a proxy. */
+function refusalIn(answer: string): { reason?: string; held?: string } {
   try {
-    const { status, error } = JSON.parse(answer)
-    return status === 'refused' ? String(error.messages[0]) : undefined
+    const { status, error, held } = JSON.parse(answer)
+    return status === 'refused' ? { reason: String(error.messages[0]), held } : {}
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -22,12 +22,12 @@ export async function importRules(db: Database, appId: number): Promise<AppRules
   return { keys, defaults }
 }
 
-/** Answers with the page that accepts a file. `problem` is the reason why the last file was refused. */
+/** Answers with the page that accepts a file. `refused` says why the last file was refused. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
   { keys, defaults }: AppRules,
-  problem?: string,
+  refused?: { problem: string; held?: string | undefined },
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
   const types = Object.fromEntries([...keys].map(([key, { type, enabled }]) => [key, enabled ? type : 'disabled']))
@@ -36,7 +36,7 @@ export function sendDataImport(
     area: 'data-import',
     scripts: ['data-import.ts'],
     content: html`
-      ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
+      ${refused && html`<p class="notice bad" role="alert">${refused.problem}${refused.held && html` <a href="${refused.held}">See the held import</a>`}</p>`}
       <form id="upload" method="post" action="${address}" enctype="multipart/form-data" data-upload data-step
         data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(types)}" data-new-keys="${defaults.new_keys}">
         ${formTokenField(reply.request)}

@@ -7,6 +7,8 @@ import { importRules, sendDataImport } from './data-import-page.ts'
 export interface Refusal {
   status: 400 | 413 | 429 | 503
   problem: string
+  /** The address of the held import that is to blame. */
+  held?: string | undefined
   /** The seconds after which the client may try again. */
   retryAfter?: number
 }
@@ -24,14 +26,14 @@ export async function refuseFile(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, problem, retryAfter }: Refusal,
+  { status, problem, held, retryAfter }: Refusal,
 ): Promise<FastifyReply> {
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
   reply.code(status)
-  if (isOfScript(request)) return reply.send({ status: 'refused', error: { messages: [problem] } })
+  if (isOfScript(request)) return reply.send({ status: 'refused', error: { messages: [problem] }, held })
   const { appId } = visitedApp(request)
   const rules = await importRules(db, appId)
-  return sendDataImport(reply, appId, rules, problem)
+  return sendDataImport(reply, appId, rules, { problem, held })
 }
 
 /** Reads and drops the rest of a file, because browsers read the answer only after they have sent everything. */

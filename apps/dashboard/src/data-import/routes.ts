@@ -5,6 +5,7 @@ import { clientPolicy } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
+import { heldAddress } from '../imports/one-import.ts'
 import { importRules, sendDataImport } from './data-import-page.ts'
 import { FileForm, FileTooLarge, parseFileForms } from './file-form.ts'
 import { readOptions } from './form-options.ts'
@@ -71,8 +72,8 @@ async function receiveFile(
   } catch (error) {
     dropRest(request)
     if (error instanceof TooManyWaiting) {
-      const problem = `${error.limit.toLocaleString('en-US')} imports wait already. Please try again when some of them have ended. Nothing was imported.`
-      return await refuse({ status: 429, problem, retryAfter: error.retryAfter })
+      const problem = `${error.message}. Please try again when some of them have ended. Nothing was imported.`
+      return await refuse({ status: 429, problem, held: heldAddress(request, error), retryAfter: error.retryAfter })
     }
     if (!(error instanceof FileTooLarge)) throw error
     const problem = `The file is over the limit of ${limitBytes / 2 ** 20} MB. Nothing was imported.`

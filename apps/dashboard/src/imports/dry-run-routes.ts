@@ -6,6 +6,7 @@ import { isImportable, sendImportQuestion } from './dry-run-pages.ts'
 import { detailsFor, importParameter, type OneImport, sendRefused } from './one-import.ts'
 
 const refusedTitle = 'The file cannot be imported'
+const tooManyFiles = new Error('too many files were imported lately. Please try again later')
 
 /** Adds the page that asks for confirmation before the file of a dry run is imported, and its button. */
 export const dryRunRoutes: PageRoutes = (dashboard, context) => {
@@ -25,7 +26,7 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
     const retryAfter = await context.uploadLimiter?.refuse(appId)
     if (retryAfter !== undefined) {
       reply.code(429).header('Retry-After', retryAfter)
-      return sendRefused(reply, refusedTitle, address, 'too many files were imported lately. Please try again later')
+      return sendRefused(reply, refusedTitle, address, tooManyFiles)
     }
     try {
       const importId = await importCheckedFile(context, { appId, importId: checkedId }, visitorOf(request).email)
@@ -34,7 +35,7 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
       return reply.redirect(`/apps/${appId}/imports/${importId}`, 303)
     } catch (error) {
       if (!(error instanceof RetryRefused || error instanceof TooManyWaiting)) throw error
-      return sendRefused(reply.code(409), refusedTitle, address, error.message)
+      return sendRefused(reply.code(409), refusedTitle, address, error)
     }
   })
 }

@@ -16,6 +16,7 @@ import { count, duration, time } from '../layout/format.ts'
 import type { Area } from '../layout/navigation.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName, sourceName, sources, stateMark, stateName } from './labels.ts'
+import { percentRead, readTotalBytes } from './snapshot.ts'
 
 /** The number of imports on one page (second-day.md §6, All imports). */
 const pageSize = 50
@@ -35,13 +36,14 @@ export interface ImportList {
 /** A request for a list. The query has the filters, and the position of the page. */
 export type ListRequest = FastifyRequest<{ Querystring: FilterTexts & { after?: string } }>
 
-const filterNames = ['app', 'state', 'source', 'text', 'since', 'until'] as const
+const filterNames = ['app', 'state', 'source', 'text', 'ended', 'since', 'until'] as const
 
 const problems: Record<keyof FilterTexts, string> = {
   app: 'The app must be a number.',
   state: 'There is no such state.',
   source: 'There is no such source.',
   text: `The text must have at least ${shortestText} characters.`,
+  ended: 'There is no such time of the end.',
   ...timeProblems,
 }
 
@@ -54,7 +56,7 @@ export function filterTextsOf({ query }: ListRequest): FilterTexts {
 export async function sendList(
   request: ListRequest,
   reply: FastifyReply,
-  { db, apiUrl }: Pick<DashboardContext, 'db' | 'apiUrl'>,
+  { db, apiUrl, storage, log }: Pick<DashboardContext, 'db' | 'apiUrl' | 'storage' | 'log'>,
   list: ImportList,
 ): Promise<FastifyReply> {
   const { query } = request
@@ -72,6 +74,9 @@ export async function sendList(
           { ...filter, ...(list.appId && { appId: list.appId }) },
           { after, limit: pageSize },
         )
+  const percents = found.imports.map(async (each) =>
+    percentRead(each.position, await readTotalBytes({ storage, log }, each)),
+  )
   return sendPage(invalid === undefined ? reply : reply.code(400), {
     title: list.title,
     area: list.area,
@@ -80,15 +85,20 @@ export async function sendList(
       ${list.above}
       ${invalid !== undefined && html`<p class="notice bad" role="alert">${problems[invalid]}</p>`}
       ${list.appId === undefined ? filterForm(list, texts) : foldedFilters(list, texts)}
-      ${listContent(list, texts, found, after === undefined)}`,
+      ${listContent(list, texts, { ...found, percents: await Promise.all(percents) }, after === undefined)}`,
   })
 }
 
 /** Renders the imports that match. A script fetches this part again as long as one of them waits or runs. */
-function listContent(list: ImportList, texts: FilterTexts, { imports, next }: FoundImports, isFirst: boolean): Html {
+function listContent(
+  list: ImportList,
+  texts: FilterTexts,
+  { imports, next, percents }: FoundImports & { percents: Percents },
+  isFirst: boolean,
+): Html {
   const hasNone = isFirst && Object.values(texts).every((text) => text === '')
   return html`<div data-live-list="${imports.some(({ place }) => place !== null) ? 'moving' : 'still'}">
-      ${imports.length === 0 ? html`<p class="card">${hasNone ? 'No imports yet.' : `No ${isFirst ? '' : 'older '}import matches.`}</p>` : table(list, imports)}
+      ${imports.length === 0 ? html`<p class="card">${hasNone ? 'No imports yet.' : `No ${isFirst ? '' : 'older '}import matches.`}</p>` : table(list, imports, percents)}
     </div>
     <p class="actions">
       ${list.appId === undefined && imports.length > 0 && manyButton(texts)}
@@ -113,19 +123,26 @@ function foldedFilters(list: ImportList, texts: FilterTexts): Html {
   return html`<details class="card"${isSet && html` open`}><summary>Filter</summary>${filterForm(list, texts)}</details>`
 }
 
-function filterForm({ address, appId }: ImportList, { app, state, source, text, since, until }: FilterTexts): Html {
+function filterForm(
+  { address, appId }: ImportList,
+  { app, state, source, text, ended, since, until }: FilterTexts,
+): Html {
   return html`<form method="get" action="${address}" class="search" role="search">
     ${appId === undefined && html`<label>App <input name="app" inputmode="numeric" value="${app}"></label>`}
     <label>State <select name="state">${option('', 'any', state)}${importStates.map((each) => option(each, stateName(each), state))}</select></label>
     <label>Source <select name="source">${option('', 'any', source)}${Object.entries(sources).map(([value, label]) => option(value, label, source))}</select></label>
     <label>File name or ID <input type="search" name="text" minlength="${shortestText}" value="${text}"></label>
+    <label>Ended <select name="ended">${option('', 'any time', ended)}${option('24h', 'in the last 24 hours', ended)}</select></label>
     <label>Requested since <input type="date" name="since" value="${since}"></label>
     <label>and before <input type="date" name="until" value="${until}"></label>
     <button>Find</button>
   </form>`
 }
 
-function table({ appId }: ImportList, imports: readonly FoundImport[]): Html {
+/** How much of the file of each import is read. */
+type Percents = readonly (number | undefined)[]
+
+function table({ appId }: ImportList, imports: readonly FoundImport[], percents: Percents): Html {
   const isOfAll = appId === undefined
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Imports"><table>
     <thead><tr>
@@ -133,16 +150,16 @@ function table({ appId }: ImportList, imports: readonly FoundImport[]): Html {
       <th scope="col" class="number">Rows</th><th scope="col" class="number">Errors</th>
       <th scope="col" class="number">Duration</th><th scope="col">Requested</th>
     </tr></thead>
-    <tbody>${imports.map((each) => row(each, isOfAll))}</tbody>
+    <tbody>${imports.map((each, index) => row(each, isOfAll, percents[index]))}</tbody>
   </table></div>`
 }
 
-function row(found: FoundImport, isOfAll: boolean): Html {
-  const { appId, appName, view, place, share, tookMs, requestedBy } = found
+function row(found: FoundImport, isOfAll: boolean, percent: number | undefined): Html {
+  const { appId, appName, view, place, tookMs, requestedBy } = found
   return html`<tr>
     <th scope="row" class="wrap"><a href="/apps/${appId}/imports/${view.import_id}">${importName(found)}</a></th>
     ${isOfAll && html`<td>${appName} <span class="hint">${appId}</span></td>`}
-    <td>${stateMark(view)}${share !== null && html` <span class="hint">${Math.floor(share * 100)}\u00a0%</span>`}${
+    <td>${stateMark(view)}${percent !== undefined && html` <span class="hint">${percent}\u00a0%</span>`}${
       place !== null &&
       view.state !== 'processing' &&
       view.state !== 'held' &&

@@ -1,5 +1,5 @@
 import { html } from '@sluice/html'
-import { type ImportDetails, showDetails } from '@sluice/imports'
+import { type ImportDetails, showDetails, TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
 import type { DashboardContext } from '../context.ts'
@@ -32,10 +32,17 @@ export async function detailsFor(
 }
 
 /** Answers with a page that says why an import's file was not imported again. The caller sets the status. */
-export function sendRefused(reply: FastifyReply, title: string, address: string, reason: string): FastifyReply {
+export function sendRefused(reply: FastifyReply, title: string, address: string, reason: Error): FastifyReply {
+  const held = heldAddress(reply.request, reason)
   return sendPage(reply, {
     title,
     area: 'imports',
-    content: html`<p>${title}: ${reason}.</p><p><a href="${address}">Go back</a></p>`,
+    content: html`<p>${title}: ${reason.message}.${held && html` <a href="${held}">See the held import</a>`}</p><p><a href="${address}">Go back</a></p>`,
   })
+}
+
+/** Returns the address of the held import because of which too many imports wait; undefined if none is held. */
+export function heldAddress(request: FastifyRequest, error: Error): string | undefined {
+  if (!(error instanceof TooManyWaiting) || error.heldId === null) return undefined
+  return `/apps/${visitedApp(request).appId}/imports/${error.heldId}`
 }

@@ -2,7 +2,7 @@ import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
 import { sourceName, stateMark } from './labels.ts'
-import type { Snapshot } from './snapshot.ts'
+import { percentRead, type Snapshot } from './snapshot.ts'
 
 /** Renders the state and the progress of an import. The result must not depend on the visitor. */
 export function progressPart(appId: number, snapshot: Snapshot): Html {
@@ -36,11 +36,8 @@ function tile(name: string, figure: string, isBad = false): Html {
 }
 
 function bar({ details, totalBytes }: Snapshot): Html {
-  // The trailer of a gzip file with several members states only the size of the last one, so the total may be wrong.
-  if (totalBytes === undefined || details.position > totalBytes || totalBytes === 0) {
-    return html`<progress aria-label="Progress"></progress>`
-  }
-  const percent = Math.floor((details.position / totalBytes) * 100)
+  const percent = percentRead(details.position, totalBytes)
+  if (percent === undefined) return html`<progress aria-label="Progress"></progress>`
   return html`<div class="progress"><progress aria-label="Progress" max="100" value="${percent}"></progress><span>${percent} %</span></div>`
 }
 

@@ -22,7 +22,7 @@ export const retryRoutes: PageRoutes = (dashboard, context) => {
     } catch (error) {
       if (!(error instanceof RetryRefused || error instanceof TooManyWaiting)) throw error
       const address = `/apps/${appId}/imports/${importId}`
-      return sendRefused(reply.code(409), 'The import cannot be retried', address, error.message)
+      return sendRefused(reply.code(409), 'The import cannot be retried', address, error)
     }
   })
 }

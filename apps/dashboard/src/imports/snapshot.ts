@@ -4,6 +4,7 @@ import {
   type ErrorRows,
   errorRows,
   type ImportDetails,
+  type ImportSummary,
   showDetails,
   uncompressedSize,
 } from '@sluice/imports'
@@ -47,12 +48,8 @@ export async function takeSnapshot(
 ): Promise<Snapshot | undefined> {
   const details = await showDetails(db, apiUrl, appId, importId)
   if (details === undefined) return undefined
-  // During an outage of storage, the page lacks a table and a progress bar, but still works.
   const orDefault = <Found>(reading: Promise<Found>, fallback: Found) =>
-    reading.catch((error: unknown) => {
-      log.warn({ err: error, import_id: importId }, 'storage did not answer for a page')
-      return fallback
-    })
+    orFallback({ log, importId }, reading, fallback)
   const runs = details.view.state === 'processing'
   const isFull = runs && known.errors !== undefined && known.errors.rows.length >= shownErrorRows
   const none: ErrorRows = { rows: [] }
@@ -61,10 +58,38 @@ export async function takeSnapshot(
     isFull || details.view.rows_failed === 0
       ? (known.errors ?? none)
       : orDefault(errorRows({ db, storage }, { appId, importId }, shownErrorRows), none),
-    runs ? (known.totalBytes ?? orDefault(uncompressedSize(storage, details), undefined)) : undefined,
+    known.totalBytes ?? readTotalBytes({ storage, log }, details),
     hasChanges ? orDefault(changedValues({ db, storage }, { appId, importId }, shownChanges), []) : [],
   ])
   return { details, errors, changes, totalBytes, ...speedOf(details, totalBytes) }
+}
+
+/** Returns the length of a running import's uncompressed file; undefined if it is not known, or no longer needed. */
+export async function readTotalBytes(
+  { storage, log }: Pick<DashboardContext, 'storage' | 'log'>,
+  file: Parameters<typeof uncompressedSize>[1] & { view: ImportSummary },
+): Promise<number | undefined> {
+  if (file.view.state !== 'processing') return undefined
+  return await orFallback({ log, importId: file.view.import_id }, uncompressedSize(storage, file), undefined)
+}
+
+/** During an outage of storage, a page lacks a table and a progress bar, but still works. */
+async function orFallback<Found>(
+  { log, importId }: Pick<DashboardContext, 'log'> & { importId: string },
+  reading: Promise<Found>,
+  fallback: Found,
+): Promise<Found> {
+  return await reading.catch((error: unknown) => {
+    log.warn({ err: error, import_id: importId }, 'storage did not answer for a page')
+    return fallback
+  })
+}
+
+/** Returns the whole percents of a file that are read; undefined if its length is not known. */
+export function percentRead(position: number, totalBytes: number | undefined): number | undefined {
+  // The trailer of a gzip file with several members states only the size of the last one, so the total may be wrong.
+  if (totalBytes === undefined || position > totalBytes || totalBytes === 0) return undefined
+  return Math.floor((position / totalBytes) * 100)
 }
 
 /** Figures of shorter runs would fluctuate too much. */

@@ -41,6 +41,6 @@ async function undo(
   } catch (error) {
     if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
     const address = `/apps/${appId}/imports/${importId}`
-    return sendRefused(reply.code(409), 'The import cannot be undone', address, error.message)
+    return sendRefused(reply.code(409), 'The import cannot be undone', address, error)
   }
 }

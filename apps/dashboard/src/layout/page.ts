@@ -46,7 +46,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
   <div class="frame">
     ${navigation(request, area)}
     <main id="content" tabindex="-1">
-      ${request.visitor && html`<a class="help" href="/help${area && `#${area}`}">Help</a>`}
+      ${request.visitor && request.routeOptions.url !== '/help' && html`<a class="help" href="/help${area && `#${area}`}">Help</a>`}
       <h1>${title}</h1>
       ${content}
     </main>

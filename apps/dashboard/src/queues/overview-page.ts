@@ -19,7 +19,7 @@ interface Pauses {
 
 /** Renders the overview: first the pauses and the problems, then the figures, then their details. */
 export function overviewContent(request: FastifyRequest, overview: Overview, pauses: Pauses): Html {
-  const { imports, workers, rows, period, history, now } = overview
+  const { imports, workers, rows, period, history } = overview
   return html`${pauseSection(request, pauses)}
     <div data-refresh="5000" aria-live="off">
     ${verdict(overview)}
@@ -27,7 +27,7 @@ export function overviewContent(request: FastifyRequest, overview: Overview, pau
     <section aria-labelledby="throughput"><h2 id="throughput">Rows per second, last hour</h2>${throughputChart(rows)}</section>
     ${historyCharts(period, history)}
     <section aria-labelledby="workers"><h2 id="workers">Workers</h2>${workerTable(workers)}</section>
-    <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports, now)}</section>
+    <section aria-labelledby="failures"><h2 id="failures">Failed imports, last 24 hours</h2>${failureTable(imports)}</section>
     </div>
     <p><a class="button" href="/queues/jobs">Jobs of the queues</a> <a class="button" href="/queues/runbook">Runbook</a></p>`
 }
@@ -77,7 +77,7 @@ function figures({ imports: { active, ended, oldestWaiting, oldestHeld }, worker
     ${importTile('processing', active.processing, html`${count(Math.round(rate))} rows/s`)}
     ${importTile('awaiting_upload', active.awaiting_upload)}
     ${tile(html`<a href="#workers" aria-label="Workers alive: ${count(alive)}">${count(alive)}</a>`, alive === 1 ? 'worker alive' : 'workers alive', alive === 0 && 'bad')}
-    ${(['completed', 'failed', ...others] as const).map((state) => endedTile(state, ended[state], now))}
+    ${(['completed', 'failed', ...others] as const).map((state) => endedTile(state, ended[state]))}
   </ul>`
 }
 
@@ -87,8 +87,8 @@ function importTile(state: ImportState, imports = 0, more?: Html): Html {
 }
 
 /** Renders the number of imports that ended within 24 hours, by state, with a link to them. */
-function endedTile(state: ImportState, imports = 0, now: Date): Html {
-  const link = importsLink(state, imports, recentAddress(state, now))
+function endedTile(state: ImportState, imports = 0): Html {
+  const link = importsLink(state, imports, recentAddress(state))
   return tile(link, stateName(state), imports > 0 && state === 'failed' && 'bad', html`in 24 hours`)
 }
 
@@ -96,10 +96,9 @@ function importsLink(state: ImportState, imports: number, address: string): Html
   return html`<a href="${address}" aria-label="${stateName(state)}: ${count(imports)}">${count(imports)}</a>`
 }
 
-/** Returns the address of the imports in a state since yesterday. The filters of the list have whole days. */
-function recentAddress(state: ImportState, now: Date): string {
-  const yesterday = new Date(now.getTime() - 24 * 3_600_000).toISOString().slice(0, 10)
-  return `/imports?state=${state}&since=${yesterday}`
+/** Returns the address of the imports that ended in a state within 24 hours. */
+function recentAddress(state: ImportState): string {
+  return `/imports?state=${state}&ended=24h`
 }
 
 function tile(figure: Html, name: string, tone: string | false = false, more?: Html): Html {
@@ -143,7 +142,7 @@ function pauseSection(request: FastifyRequest, { ofAll, ofApps }: Pauses): Html 
   </section>`
 }
 
-function failureTable({ failures, ended }: ImportOverview, now: Date): Html {
+function failureTable({ failures, ended }: ImportOverview): Html {
   if (failures.length === 0) return html`<p class="card">None.</p>`
   const row = ({ appId, appName, importId, error, failedAt }: Failure) => html`<tr>
     <td>${time(failedAt, 'distance')}</td>
@@ -155,5 +154,5 @@ function failureTable({ failures, ended }: ImportOverview, now: Date): Html {
       <thead><tr><th scope="col">When</th><th scope="col">App</th><th scope="col">Why</th></tr></thead>
       <tbody>${failures.map(row)}</tbody>
     </table></div>
-    ${more > 0 && html`<p><a href="${recentAddress('failed', now)}">And ${count(more)} more</a></p>`}`
+    ${more > 0 && html`<p><a href="${recentAddress('failed')}">And ${count(more)} more</a></p>`}`
 }

@@ -4,11 +4,12 @@ import type { ListedObject } from '@sluice/storage'
 import { isRefused } from './unannounced-failures.ts'
 
 /** The origin of a file, by which a repeated upload is recognised. Signature and MD5 are in hex. */
-export type UploadOrigin =
+export type UploadOrigin = { accessKeyId?: string } & (
   | { kind: 'request'; signature: string; md5: string }
   | { kind: 'object'; hash: Buffer }
   /** An upload in parts needs no hash, because a repeated completion names the import itself. */
   | { kind: 'parts' }
+)
 
 /** The hashes of a file's origin that its import stores. */
 interface OriginHashes {

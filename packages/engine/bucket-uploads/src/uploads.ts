@@ -174,6 +174,7 @@ export async function finishUpload(
       etag,
       byteSize,
       fileName,
+      requestedBy: origin.accessKeyId && `access key ${origin.accessKeyId}`,
       ...sent,
     } as const
     if (hashes !== undefined && (await queueStoredFile(tx, { ...about, ...hashes }))) return 'queued'

@@ -18,6 +18,7 @@ function upload(body: string, end: () => void = () => undefined): Upload {
   }
   return {
     size: body.length,
+    accessKeyId: '',
     signature: '',
     chunks: chunks(),
     algorithm: undefined,

@@ -15,6 +15,7 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
   const digester = new BodyDigester(claims)
   return {
     size: claims.size,
+    accessKeyId: signing.signer.scope.accessKeyId,
     signature: signing.seed,
     chunks: verifiedChunks(source, claims, signing, digester),
     algorithm: claims.algorithm,

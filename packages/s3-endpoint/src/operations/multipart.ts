@@ -37,8 +37,9 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
 /** Makes an object of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const { backend, bucket, key, headers } = context
-  const claims = readObjectClaims(headers)
+  const objectClaims = readObjectClaims(headers)
   const body = context.openBody(withoutChecksums(headers))
+  const claims = { ...objectClaims, accessKeyId: body.accessKeyId }
   const readParts = () => readNamedParts(body, backend.multipart.maxParts)
   const etag = await backend.multipart.complete(context, uploadIdOf(context), readParts, claims)
   const location = `/${bucket}/${key}`

@@ -114,8 +114,15 @@ function redisBackend(store: RedisStore): Backend {
     },
     worker(name, processor, options) {
       const connection = connect(null)
-      return closingWith(new Worker(name, processor, { ...options, ...traced(), prefix, connection }), () =>
-        connection.disconnect(),
+      let wasReady = false
+      connection.once('ready', () => {
+        wasReady = true
+      })
+      const worker = new Worker(name, processor, { ...options, ...traced(), prefix, connection })
+      return closingWith(
+        worker,
+        () => connection.disconnect(),
+        () => wasReady,
       )
     },
   }
@@ -129,16 +136,23 @@ function traced() {
 
 /**
  * Makes `close` also call `end`, which closes or releases the connection. BullMQ closes only connections that it opened
- * itself.
+ * itself. It waits for a connection before it closes, so a connection that was never ready is ended first.
  */
 function closingWith<Closable extends { close(force?: boolean): Promise<void> }>(
   closable: Closable,
   end: () => unknown,
+  wasReady = () => true,
 ) {
   const close = closable.close.bind(closable)
+  const closeAndEnd = async (force?: boolean) => {
+    const isForced = !wasReady()
+    if (isForced) await end()
+    await close(force || isForced)
+    await end()
+  }
   let closing: Promise<void> | undefined
   closable.close = (force) => {
-    closing ??= close(force).then(async () => void (await end()))
+    closing ??= closeAndEnd(force)
     return closing
   }
   return closable

@@ -11,6 +11,8 @@ export interface QueuedFile extends StoredFile {
   etag: string
   byteSize: number
   fileName: string
+  /** Who sent the file, as pages show it; undefined if nobody knows. */
+  requestedBy?: string | undefined
   /** When the sender began to send the file, as Postgres writes a time. */
   sentAt: string
   dataOrder: number
@@ -40,6 +42,7 @@ export async function queueStoredFile(db: Database, file: QueuedFile): Promise<b
       byte_size: file.byteSize,
       etag: file.etag,
       file_name: file.fileName,
+      requested_by: file.requestedBy ?? null,
       ...optionValues(file.appId),
       upload_hash: file.uploadHash,
       signature_hash: file.signatureHash,

@@ -28,12 +28,13 @@ export interface ReceivedImport {
 export async function receiveV2File(
   context: ReceiveContext,
   appId: number,
-  file: FileBody,
+  file: FileBody & { requestedBy?: string },
   alsoCommit?: (tx: Database, received: ReceivedImport) => Promise<void> | undefined,
 ): Promise<ReceivedImport | { refused: string }> {
   const id = { appId, importId: crypto.randomUUID() }
   const longestMs = context.settings.API_UPLOAD_TIMEOUT
-  const expected = { source: 'v2', contentType: file.contentType, longestMs } as const
+  const { contentType, requestedBy } = file
+  const expected = { source: 'v2', contentType, longestMs, ...(requestedBy && { requestedBy }) } as const
   const check = async (stored: StoredFile, options: FileOptions): Promise<ReceivedImport> => {
     const { profiles } = (await new ImportFile(context, stored).open(options)).columns
     return { importId: id.importId, types: new Map(profiles.map(({ key, type }) => [key, type ?? 'string'])) }

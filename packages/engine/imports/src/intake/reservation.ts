@@ -25,7 +25,7 @@ export interface ExpectedFile {
   longestMs: number
   /** Name that the sender uses for the file. */
   fileName?: string
-  /** The address of the person who sends the file. */
+  /** Who sends the file: the address of a person, or the name of a token. */
   requestedBy?: string
   dryRun?: boolean
   options?: GivenOptions

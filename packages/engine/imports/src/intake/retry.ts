@@ -37,8 +37,8 @@ export class RetryRefused extends Error {
  * The new import takes over `data_order`. Rows of users who were deleted after the client sent the data are passed
  * over, so a retry never restores deleted data.
  *
- * `requestedBy` is the address of the person who retries it, if it is a person of the dashboard. Returns the ID of the
- * new import. Throws {@link RetryRefused}, `TooManyWaiting`, or an error of storage.
+ * `requestedBy` says who retries it, as pages show it. Returns the ID of the new import. Throws {@link RetryRefused},
+ * `TooManyWaiting`, or an error of storage.
  */
 export async function retryImport(context: RequestContext, source: ImportId, requestedBy?: string): Promise<string> {
   return await importAgain(context, { ...source, requestedBy }, requireFailed)

@@ -11,7 +11,7 @@ export class UndoRefused extends Error {
 /** How an import is undone. */
 interface UndoOptions {
   dryRun?: boolean | undefined
-  /** The address of the person who undoes it, if it is a person of the dashboard. */
+  /** Who undoes it, as pages show it. */
   requestedBy?: string | null
 }
 

@@ -15,6 +15,11 @@ export interface RequestedImport {
   descriptor: UploadDescriptor
 }
 
+/** What a first request asks for, and who sent it. */
+interface FirstRequest extends ImportRequest {
+  requestedBy?: string
+}
+
 /**
  * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload
  * address.
@@ -26,7 +31,7 @@ export interface RequestedImport {
 export async function requestImport(
   { db, storage, settings }: RequestContext,
   appId: number,
-  request: ImportRequest,
+  request: FirstRequest,
   alsoCommit: (tx: Database, requested: RequestedImport) => Promise<void> | undefined = () => undefined,
 ): Promise<RequestedImport> {
   const importId = crypto.randomUUID()
@@ -50,6 +55,7 @@ export async function requestImport(
     state: 'awaiting_upload' satisfies FirstState,
     dry_run: request.dry_run,
     file_name: request.file_name ?? null,
+    requested_by: request.requestedBy ?? null,
     ...optionValues(appId, options),
     object_key: objectKey,
     content_type: contentType,

@@ -4,7 +4,6 @@ import { oneAfterAnother } from '@sluice/joined-calls'
 /** The app has reached its limit of waiting imports. */
 export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting'
-  readonly limit: number
   /** Seconds until the app may try again. A fixed figure, since nobody knows when the app's next import ends. */
   readonly retryAfter = 60
 
@@ -12,8 +11,8 @@ export class TooManyWaiting extends Error {
   readonly heldId: string | null
 
   constructor(limit: number, heldId: string | null) {
-    super(`${limit} imports of this app wait already${heldId === null ? '' : `; ${heldId} is held`}`)
-    this.limit = limit
+    const held = heldId === null ? '' : `. The import ${heldId} is held: approve or cancel it`
+    super(`${limit} imports of this app wait already${held}`)
     this.heldId = heldId
   }
 }

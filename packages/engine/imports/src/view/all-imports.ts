@@ -10,6 +10,7 @@ import {
   type RawBuilder,
   sql,
 } from '@sluice/database'
+import type { ImportDetails } from './details.ts'
 import { type ImportSummary, millisecondsTaken, secondsTaken, selectSummaries, toSummary } from './view.ts'
 
 /** Which imports to list. Each filter that is set narrows the list, and has an index. */
@@ -19,22 +20,22 @@ export interface ImportFilter {
   source?: ImportSource | undefined
   /** A part of the file's name in any case, at least {@link shortestText} characters, or an import's ID. */
   text?: string | undefined
+  /** Only imports that ended within the last 24 hours. */
+  endedLately?: boolean | undefined
   /** Earliest and latest time of the request; the latest is excluded. */
   since?: Date | undefined
   until?: Date | undefined
 }
 
 /** An import in a list. */
-export interface FoundImport {
+export interface FoundImport extends Pick<ImportDetails, 'contentType' | 'objectKey' | 'byteSize' | 'position'> {
   appId: number
   appName: string
   view: ImportSummary
-  /** The address of the person who uploaded the file; null if a program sent it. */
+  /** Who asked for it: the address of a person, or the name of a token or key; null if nobody knows. */
   requestedBy: string | null
   /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
   place: number | null
-  /** Share of the file that is read, 0 to 1, while the import runs; null if the size is unknown, as of gzip. */
-  share: number | null
   /** As in `ImportDetails`. */
   tookMs: number | null
 }
@@ -114,12 +115,13 @@ async function findPlaces(
   return (await sql<Place>`select ${columns} from imports i ${where} ${order} limit ${limit}`.execute(db)).rows
 }
 
-function conditionsOf({ appId, state, source, text, since, until }: ImportFilter): RawBuilder<unknown>[] {
+function conditionsOf({ appId, state, source, text, endedLately, since, until }: ImportFilter): RawBuilder<unknown>[] {
   return [
     ...(appId === undefined ? [] : [sql`i.app_id = ${appId}`]),
     ...(state === undefined ? [] : [sql`i.state = ${state}`]),
     ...(source === undefined ? [] : [sql`i.source = ${source}`]),
     ...(text === undefined ? [] : [textCondition(text)]),
+    ...(endedLately ? [sql`i.finished_at > now() - interval '24 hours'`] : []),
     ...(since === undefined ? [] : [sql`i.requested_at >= ${since}`]),
     ...(until === undefined ? [] : [sql`i.requested_at < ${until}`]),
   ]
@@ -142,9 +144,9 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
   const apps = [...new Set(found.map((place) => place.app_id))]
   const rows = await selectSummaries(db)
     .innerJoin('apps', 'apps.app_id', 'imports.app_id')
-    .select(['imports.app_id', 'apps.name', 'imports.requested_by'])
+    .select(['imports.app_id', 'apps.name', 'requested_by', 'content_type', 'object_key', 'position'])
+    .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(secondsTaken.as('seconds'))
-    .select(shareRead.as('share'))
     .where(sql<boolean>`imports.app_id = any(${apps}::integer[]) and import_id = any(${ids}::uuid[])`)
     .execute()
   const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, apps, ids) : new Map()
@@ -155,16 +157,12 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
     return [
       {
         ...{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl), requestedBy: row.requested_by },
-        ...{ place: places.get(id) ?? null, share: row.share, tookMs: millisecondsTaken(row) },
+        ...{ place: places.get(id) ?? null, tookMs: millisecondsTaken(row) },
+        ...{ contentType: row.content_type, objectKey: row.object_key, byteSize: row.bytes, position: row.position },
       },
     ]
   })
 }
-
-/** The share of the file that a running import has read. The size of a compressed file says nothing about it. */
-const shareRead = sql<number | null>`
-  case when state = 'processing' and content_type = 'text/csv'
-    then least(1, position / nullif(coalesce(stored_size, byte_size), 0)::float8) end`
 
 /** Returns the places of unfinished imports by ID, as `import_places` of the schema defines them. */
 async function placesInOrder(
@@ -180,16 +178,19 @@ async function placesInOrder(
 }
 
 /** Values of filters as text, from a form, an address or the command line. */
-export type FilterTexts = Partial<Record<'app' | 'state' | 'source' | 'text' | 'since' | 'until', string | undefined>>
+export type FilterTexts = Partial<
+  Record<'app' | 'state' | 'source' | 'text' | 'ended' | 'since' | 'until', string | undefined>
+>
 
 /** Parses filters. Empty texts set no filter. Returns the name of the first filter that is not valid instead. */
 export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid: keyof FilterTexts } {
-  const { app = '', state = '', source = '', text = '', since = '', until = '' } = texts
+  const { app = '', state = '', source = '', text = '', ended = '', since = '', until = '' } = texts
   if (app !== '' && !/^[1-9]\d{0,8}$/.test(app)) return { invalid: 'app' }
   if (state !== '' && !isImportState(state)) return { invalid: 'state' }
   const knownSource = importSources.find((each) => each === source)
   if (source !== '' && knownSource === undefined) return { invalid: 'source' }
   if (text !== '' && text.length < shortestText) return { invalid: 'text' }
+  if (ended !== '' && ended !== '24h') return { invalid: 'ended' }
   const times = { since: parseFilterTime(since), until: parseFilterTime(until) }
   if (times.since === null) return { invalid: 'since' }
   if (times.until === null) return { invalid: 'until' }
@@ -198,6 +199,7 @@ export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid:
     state: isImportState(state) ? state : undefined,
     source: knownSource,
     text: text === '' ? undefined : text,
+    endedLately: ended !== '',
     since: times.since,
     until: times.until,
   }

@@ -37,7 +37,7 @@ export interface ImportDetails {
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
   tookMs: number | null
   wait: Wait | null
-  /** The address of the person who uploaded the file; null if a program sent it. */
+  /** Who asked for it: the address of a person, or the name of a token or key; null if nobody knows. */
   requestedBy: string | null
   /** It imports the file of a dry run. */
   isOfDryRun: boolean

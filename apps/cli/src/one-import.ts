@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AuditAction, Outcome } from '@sluice/audit-log'
+import type { ImportView, Sluice } from '@sluice/client'
+import type { Database } from '@sluice/database'
+import { findAppOfImport, type ImportId, RetryRefused, showImport, UndoRefused } from '@sluice/imports'
+import { type ClientOptions, openClient } from './api-client.ts'
+import { withAudit } from './audit.ts'
+import { Failure } from './failure.ts'
+import { linkBase, withDatabase } from './stack.ts'
+
+/** Works on one import: as a client of the API if a token is typed, otherwise as an operator (design.md §2). */
+export async function asClientOrOperator<Result>(
+  options: ClientOptions,
+  asClient: (client: Sluice) => Promise<Result>,
+  asOperator: () => Promise<Result>,
+): Promise<Result> {
+  return options.token ? await asClient(await openClient(options)) : await asOperator()
+}
+
+/** Pause between two reads of an import that an operator waits for. */
+const readPauseMs = 250
+
+/** Reads an import in the database, again until it `isReady`. Throws {@link Failure} if there is none. */
+export async function readImport(importId: string, isReady = (_: ImportView) => true): Promise<ImportView> {
+  const links = await linkBase()
+  return await withDatabase(async (db) => {
+    for (;;) {
+      const found = await showImport(db, links, importId)
+      if (found === undefined) throw noImport(importId)
+      if (isReady(found)) return found
+      await delay(readPauseMs)
+    }
+  })
+}
+
+/** What became of a change of an import. */
+interface Changed {
+  outcome?: Outcome
+  /** Why nothing was changed. */
+  refused?: string
+  /** The ID of the new import, if the change made one. */
+  newId?: string
+}
+
+/**
+ * Changes an import in the database, and records it in the audit log. `verb` is the word for people, such as
+ * `cancelled`.
+ *
+ * Returns the view of the import, or of the new import. Throws {@link Failure} if there is no such import, or if the
+ * change was refused.
+ */
+export async function changeImport(
+  importId: string,
+  { what, verb }: { what: AuditAction; verb: string },
+  change: (db: Database, id: ImportId) => Promise<Changed>,
+): Promise<ImportView> {
+  const links = await linkBase()
+  const { appId, refused, view } = await withAudit(
+    { appId: undefined, what, target: importId },
+    async (db) => {
+      const appId = await findAppOfImport(db, importId)
+      const changed = appId === undefined ? {} : await change(db, { appId, importId }).catch(asRefused)
+      return { appId, ...changed, view: await showImport(db, links, changed.newId ?? importId) }
+    },
+    ({ appId, refused, outcome = 'done' }) =>
+      appId === undefined ? { outcome: 'refused' } : { appId, outcome: refused === undefined ? outcome : 'refused' },
+  )
+  if (appId === undefined || view === undefined) throw noImport(importId)
+  if (refused !== undefined) throw new Failure(`the import cannot be ${verb}: ${refused}`)
+  return view
+}
+
+function asRefused(error: unknown): Changed {
+  if (error instanceof UndoRefused || error instanceof RetryRefused) return { refused: error.message }
+  throw error
+}
+
+function noImport(importId: string): Failure {
+  return new Failure(`there is no import ${JSON.stringify(importId)}`)
+}
