@@ -6,9 +6,11 @@ import { textOf } from './progress.ts'
 const hostile = 'a\x1b[2J\nState  completed\x9b'
 
 test('the value of a field is printed without control characters', () => {
-  expect(fields({ State: 'failed', Error: hostile })).toBe(
-    'State  failed\nError  a\ufffd[2J\ufffdState  completed\ufffd',
-  )
+  expect(fields({ State: 'failed', Error: hostile })).toBe('State  failed\nError  a\ufffd[2J↵State  completed\ufffd')
+})
+
+test('a line break of a value is shown as one sign, and does not look like a damaged character', () => {
+  expect(fields({ note: 'two\nlines\r\nor three' })).toBe('note  two↵lines↵or three')
 })
 
 test('the name of a field is printed without control characters', () => {
@@ -16,9 +18,7 @@ test('the name of a field is printed without control characters', () => {
 })
 
 test('the cell of a table is printed without control characters', () => {
-  expect(table([{ key: hostile, type: 'int' }], '')).toMatch(
-    /^key +type\na\ufffd\[2J\ufffdState {2}completed\ufffd {2}int$/,
-  )
+  expect(table([{ key: hostile, type: 'int' }], '')).toMatch(/^key +type\na\ufffd\[2J↵State {2}completed\ufffd {2}int$/)
 })
 
 const id = '0199f6f0-0000-7000-8000-000000000000'

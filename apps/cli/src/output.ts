@@ -120,8 +120,8 @@ export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
-/** Returns a value as printable text, `-` if there is none. */
+/** Returns a value as one line of printable text, `-` if there is none. A line break of the value becomes `↵`. */
 function shown(value: Value): string {
   if (typeof value === 'number') return count(value)
-  return printable(value instanceof Date ? localTime(value) : (value ?? '-'))
+  return printable(value instanceof Date ? localTime(value) : (value ?? '-').replaceAll(/\r\n?|\n/g, '↵'))
 }

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { ImportOptions, Sluice } from '@sluice/client'
+import { printable } from '@sluice/local-stack/printable'
 import { Failure } from './failure.ts'
 import { openTransfer } from './progress.ts'
 
@@ -9,8 +10,10 @@ import { openTransfer } from './progress.ts'
 export async function uploadFile(client: Sluice, file: string, options: ImportOptions): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
+  const content = await openAsBlob(file)
+  await warnOfSeparator(file, content)
   const progress = openTransfer('Uploading')
-  const importId = await client.upload(await openAsBlob(file), {
+  const importId = await client.upload(content, {
     ...options,
     fileName: basename(file),
     onProgress: (now) => {
@@ -19,4 +22,16 @@ export async function uploadFile(client: Sluice, file: string, options: ImportOp
   })
   progress.end()
   return importId
+}
+
+/** Warns of a header that has a separator of spreadsheets and no comma: none of its columns can be `user_id`. */
+async function warnOfSeparator(file: string, content: Blob): Promise<void> {
+  const header = (await content.slice(0, 10_000).text()).split(/[\r\n]/, 1)[0] ?? ''
+  const isGzip = header.startsWith('\u001f')
+  if (isGzip || header.includes(',') || !/[;\t]/.test(header)) return
+  const separator = header.includes(';') ? 'semicolons' : 'tabs'
+  process.stderr.write(
+    `sluice: the first line of ${printable(basename(file))} has ${separator} and no commas. ` +
+      'The data import page of the dashboard converts such files.\n',
+  )
 }

@@ -178,6 +178,20 @@ test('import --dry-run checks the file and applies nothing', async () => {
   expect((await stack.sluice('keys', '--app', String(appId))).json).toEqual([])
 })
 
+test('import warns of a file with semicolons, and names the page that converts it', async () => {
+  const { token } = await openApp(stack, ['u1'])
+  const { code, stderr } = await stack.sluice(
+    'import',
+    await write('semicolons.csv', 'user_id;age\nu1;1,5\n'),
+    ...['--token', token, '--wait'],
+  )
+  expect(code).toBe(1)
+  expect(stderr).toContain(
+    'sluice: the first line of semicolons.csv has semicolons and no commas. The data import page',
+  )
+  expect(stderr).toContain('sluice: the import has failed: user_id column is required\n')
+})
+
 test('import cancel cancels an import that has not ended, and fails for an import that has ended', async () => {
   const { token } = await openApp(stack)
   const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id,age\nu1,1\n')))

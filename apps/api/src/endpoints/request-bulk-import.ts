@@ -68,6 +68,7 @@ export const requestBulkImport = endpoint({
     }),
     wrong('new_keys', 'The value of new_keys is not known.', { ...valid, new_keys: 'ignore' }),
     wrong('keep_changes', 'The value of keep_changes is not a boolean.', { ...valid, keep_changes: 'yes' }),
+    wrong('hold_if', 'The bounds of hold_if are not valid.', { ...valid, hold_if: 'yes' }),
     wrong('clear_marker', 'The clear marker is not valid.', { ...valid, clear_marker: 'a,b' }),
     wrong('file_name', 'The name of the file is too long.', {
       ...valid,

@@ -21,8 +21,8 @@ const timeForms: Record<TimeForm, string> = {
 export const valueForms = {
   'as-is': 'Leave as they are',
   'decimal-comma': 'Numbers with a decimal comma',
-  'day-first': 'Dates, day first',
-  'month-first': 'Dates, month first',
+  'day-first': 'Dates, day first, in UTC',
+  'month-first': 'Dates, month first, in UTC',
   ...timeForms,
 } as const
 
