@@ -94,10 +94,8 @@ async function writeBatch(
     const failed = keepInvalidRows(batch, { findings, states, columns, precedingRows: place.precedingRows })
     const toleratesConflicts = plan.toleratesConflicts && !areChangesFound
     const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound }
-    const { precedingRows } = place
-    const changes = areChangesFound
-      ? await findChanges({ ...merge, precedingRows, dryRun, keepsRows: keepsChanges })
-      : undefined
+    const checked = { ...merge, precedingRows: place.precedingRows, dryRun, keepsRows: keepsChanges }
+    const changes = areChangesFound ? await findChanges(checked) : undefined
     const written = {
       ...batch,
       ...failed,
