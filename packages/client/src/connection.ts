@@ -54,6 +54,7 @@ export class Connection {
     outagePatienceMs = 180_000,
     fetch = globalThis.fetch,
   }: ConnectionOptions) {
+    if (!token) throw new TypeError('token is missing: it is the API token of the app')
     this.#api = api.replace(/\/+$/, '')
     this.#token = token
     this.#patienceMs = patienceMs

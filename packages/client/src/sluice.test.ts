@@ -3,6 +3,10 @@ import { batchesOf } from './batches.ts'
 import { startScriptedServer } from './scripted-server.fixture.ts'
 import { Sluice } from './sluice.ts'
 
+test('a client without a token says so before its first request', () => {
+  expect(() => new Sluice({ api: 'http://localhost', token: '' })).toThrow('token is missing')
+})
+
 test('an iteration over imports reads a page when it needs it, with the filters and the cursor', async () => {
   const page = (ids: string[], next: string | null) => ({
     status: 200,

@@ -2,7 +2,7 @@ import { errors, importView } from '@sluice/contract'
 import { approveImport as approve, showImport } from '@sluice/imports'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { exampleImport, importId, unknownImport } from './get-import.ts'
+import { exampleQueuedImport, importId, unknownImport } from './get-import.ts'
 
 /** Approves a held import (changes.md §2, The decision). */
 export const approveImport = endpoint({
@@ -23,7 +23,7 @@ export const approveImport = endpoint({
     status: 200,
     description: 'The import is approved, and queued before all others.',
     schema: importView,
-    example: { ...exampleImport, state: 'queued', error_file_url: null, changes_file_url: null },
+    example: exampleQueuedImport,
   },
   refusals: [unknownImport, refusal('not_held', 'The import is not held.', errors.notHeld('completed'))],
   serve:

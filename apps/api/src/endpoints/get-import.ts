@@ -39,6 +39,15 @@ export const exampleImport: ImportView = {
   finished_at: '2026-03-01T09:00:06.480Z',
 }
 
+/** An import that has not begun, for examples. */
+export const exampleQueuedImport: ImportView = {
+  ...exampleImport,
+  ...{ state: 'queued', started_at: null, finished_at: null, types: {}, warnings: [] },
+  ...{ rows_total: 0, rows_applied: 0, rows_failed: 0, rows_changed: 0 },
+  changes: { rows: { created: 0, changed: 0 }, values: { added: 0, changed: 0, removed: 0 }, keys: {} },
+  ...{ error_file_url: null, changes_file_url: null },
+}
+
 /** The import that a path names. */
 export const importId = z.uuid().meta({ description: 'The ID in `X-Import-Id`.', example: exampleImport.import_id })
 

@@ -5,7 +5,7 @@ import { answer } from '../answers.ts'
 import { requesterOf } from '../authentication.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
 import { importIdHeader } from './csv-rules.ts'
-import { exampleImport, importId, unknownImport } from './get-import.ts'
+import { exampleQueuedImport, importId, unknownImport } from './get-import.ts'
 
 const undoRequest = z
   .object({
@@ -39,13 +39,10 @@ export const undoImport = endpoint({
     headers: importIdHeader,
     schema: importView,
     example: {
-      ...exampleImport,
+      ...exampleQueuedImport,
       import_id: '5f0e7c52-9a3d-4a7e-8a55-3f6f4d7c9b10',
-      state: 'queued',
       source: 'undo',
-      undo_of: exampleImport.import_id,
-      error_file_url: null,
-      changes_file_url: null,
+      undo_of: exampleQueuedImport.import_id,
     },
   },
   refusals: [

@@ -1,4 +1,4 @@
-import { keyMessages } from '@sluice/contract'
+import { keyMessages, userIdColumn, valueMessages } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { ErrorRows, ImportDetails } from '@sluice/imports'
 import { count, counted } from '../layout/format.ts'
@@ -44,6 +44,10 @@ function errorChart({ errorCounts, view }: ImportDetails): Html {
     <h2 id="messages">Errors by message</h2>
     ${bars(counts.slice(0, commonestErrors), most)}
     ${others.length > 0 && folded}
+    ${
+      `${userIdColumn} ${valueMessages.unregisteredUser}` in errorCounts &&
+      html`<p class="hint">Users are registered before they get values: <code>POST /v1/users</code> or <code>sluice users register</code>. Register them, then import these rows again.</p>`
+    }
   </section>`
 }
 
