@@ -91,10 +91,8 @@ export const getImport = endpoint({
       if (!release) return view
       try {
         request.endRead?.()
-        const gone = new AbortController()
-        untilClosed(reply.raw)(() => gone.abort())
-        const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(wait * 1000)])
-        await states.untilChanged({ appId, importId: view.import_id }, view.state, signal)
+        const patience = { ms: wait * 1000, whenGone: untilClosed(reply.raw) }
+        await states.untilChanged({ appId, importId: view.import_id }, view.state, patience)
       } finally {
         release()
       }

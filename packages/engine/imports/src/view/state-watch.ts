@@ -10,16 +10,25 @@ const pauseEachMs = 0.02
 /** Waits for changes of state (changes.md §5). */
 export interface StateWatch {
   /**
-   * Resolves when the state of the import is another one than `state`, when the signal aborts, or when the watch
-   * closes. Rejects with the errors of Postgres.
+   * Resolves when the state of the import is another one than `state`, after the patience, when the client has gone, or
+   * when the watch closes. Rejects with the errors of Postgres.
    */
-  untilChanged(id: ImportId, state: ImportState, signal: AbortSignal): Promise<void>
+  untilChanged(id: ImportId, state: ImportState, patience: Patience): Promise<void>
   /** Ends all waits. */
   close(): void
 }
 
+/** How long a request waits. */
+interface Patience {
+  ms: number
+  /** Accepts what is to be called when the client has gone. */
+  whenGone(end: () => void): void
+}
+
 interface Waiter extends ImportId {
   state: ImportState
+  /** Of `performance.now()`. A timer for each of many requests would take more memory. */
+  deadline: number
   settle(error?: unknown): void
 }
 
@@ -39,29 +48,26 @@ export function openStateWatch(db: Database): StateWatch {
       await delay(pauseMs + waiters.size * pauseEachMs)
       const asked = [...waiters]
       const states = await statesOf(db, asked)
-      for (const waiter of asked) if (states.get(waiter.importId) !== waiter.state) waiter.settle()
+      for (const waiter of asked)
+        if (states.get(waiter.importId) !== waiter.state || performance.now() >= waiter.deadline) waiter.settle()
     }
     isLooking = false
   }
 
   return {
-    untilChanged({ appId, importId }, state, signal) {
-      if (isClosed || signal.aborted) return Promise.resolve()
+    untilChanged(id, state, { ms, whenGone }) {
+      if (isClosed) return Promise.resolve()
       return new Promise((resolve, reject) => {
-        const end = () => waiter.settle()
         const waiter: Waiter = {
-          appId,
-          importId,
-          state,
+          ...{ ...id, state, deadline: performance.now() + ms },
           settle(error) {
-            signal.removeEventListener('abort', end)
             waiters.delete(waiter)
             if (error === undefined) resolve()
             else reject(error)
           },
         }
-        signal.addEventListener('abort', end)
         waiters.add(waiter)
+        whenGone(() => waiter.settle())
         look().catch((error: unknown) => {
           isLooking = false
           for (const each of waiters) each.settle(error)
