@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { ownMemory } from '../../memory/peak-memory.ts'
 import { type App, bulkImport, declare, openApp, requestImport, statusOf } from '../../stack/client.ts'
@@ -53,9 +52,9 @@ async function openWaiting(stack: RunningStack, { appId, token }: App, options: 
   const { importId } = await requestImport(stack.api, token, declare(Buffer.from('user_id\n')))
   const answers: Promise<void>[] = []
   for (let sent = 0; sent < options.count; sent++) {
-    answers.push(untilCancelled(`${stack.api}${bulkImport}/${importId}?wait=30`, token, options.agent))
-    // Reads of an app are answered in turn: then the preceding one waits.
-    await statusOf(stack.api, token, importId)
+    answers.push(get(`${stack.api}${bulkImport}/${importId}?wait=30`, token, options.agent))
+    // Reads of an app are answered in turn, and only so many at a time: then the preceding ones wait.
+    if (sent % 15 === 14 || sent === options.count - 1) await statusOf(stack.api, token, importId)
   }
   const end = async () => {
     await sql`
@@ -66,19 +65,13 @@ async function openWaiting(stack: RunningStack, { appId, token }: App, options: 
   return { answers, end }
 }
 
-/** Asks again after 30 s, because opening many requests takes longer, and if too many ask at the same moment. */
-async function untilCancelled(url: string, token: string, agent: Agent): Promise<void> {
-  while (!(await get(url, token, agent)).includes('"state":"cancelled"')) await delay(100)
-}
-
-async function get(url: string, token: string, agent: Agent): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
+async function get(url: string, token: string, agent: Agent): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
   const sending = request(url, { agent, headers: { 'X-Service-Token': token } }, (answer) => {
-    assert.ok(answer.statusCode === 200 || answer.statusCode === 429)
-    text(answer).then(resolve, reject)
+    assert.equal(answer.statusCode, 200)
+    text(answer).then(() => resolve(), reject)
   })
-  // The API may close an idle connection at the moment of its next use.
-  sending.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? resolve('') : reject(error)))
+  sending.once('error', reject)
   sending.end()
   return await promise
 }
