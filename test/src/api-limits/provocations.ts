@@ -156,6 +156,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     profile_types: json({ checksum, byte_size: '12', profile_types: { zip: 'text', user_id: 'string' } }),
     new_keys: json({ checksum, byte_size: '12', new_keys: 'ignore' }),
     keep_changes: json({ checksum, byte_size: '12', keep_changes: 'yes' }),
+    hold_if: json({ checksum, byte_size: '12', hold_if: 'yes' }),
     clear_marker: json({ checksum, byte_size: '12', clear_marker: 'a,b' }),
     file_name: json({ checksum, byte_size: '12', file_name: 'x'.repeat(256) }),
     registered_type: json({ checksum, byte_size: '12', profile_types: { age: 'string' } }),

@@ -54,7 +54,7 @@ async function openWaiting(stack: RunningStack, { appId, token }: App, options: 
   for (let sent = 0; sent < options.count; sent++) {
     answers.push(get(`${stack.api}${bulkImport}/${importId}?wait=30`, token, options.agent))
     // Reads of an app are answered in turn, and only so many at a time: then the preceding ones wait.
-    if (sent % 15 === 14 || sent === options.count - 1) await statusOf(stack.api, token, importId)
+    if (sent % 5 === 4 || sent === options.count - 1) await statusOf(stack.api, token, importId)
   }
   const end = async () => {
     await sql`
