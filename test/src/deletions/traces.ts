@@ -1,7 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
-import { decompressedRows } from '@sluice/batches'
 import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
@@ -99,8 +98,7 @@ export async function columnsWith(db: Database, text: string): Promise<string[]>
 /** Whether a text occurs in changed rows, which are stored compressed. */
 async function isInChunks(db: Database, text: string): Promise<boolean> {
   const chunks = await db.selectFrom('import_chunks').select('content').where('file', '=', 'changes').execute()
-  const contents = await Promise.all(chunks.map(({ content }) => decompressedRows(content)))
-  return contents.some((content) => content.includes(text))
+  return chunks.some(({ content }) => holds(content, text))
 }
 
 /** Returns a text as Postgres shows it within bytes. */
@@ -131,15 +129,16 @@ export async function filesWith(folder: string, text: string): Promise<string[]>
   for (const name of names) {
     const path = join(folder, name)
     const content = (await stat(path)).isFile() ? await readFile(path) : Buffer.of()
-    if (name.includes(text) || content.includes(text) || unpacked(content)?.includes(text)) found.push(name)
+    if (name.includes(text) || holds(content, text)) found.push(name)
   }
   return found
 }
 
-function unpacked(content: Buffer): Buffer | undefined {
-  return content[0] === 0x1f && content[1] === 0x8b
-    ? gunzipSync(content, { finishFlush: constants.Z_SYNC_FLUSH })
-    : undefined
+/** Whether a text occurs in bytes, or in what they hold compressed. */
+function holds(content: Buffer, text: string): boolean {
+  const isGzip = content[0] === 0x1f && content[1] === 0x8b
+  const unpacked = isGzip ? gunzipSync(content, { finishFlush: constants.Z_SYNC_FLUSH }) : content
+  return content.includes(text) || unpacked.includes(text)
 }
 
 /** Returns the keys of a Redis database whose name or value holds a text. */

@@ -5,6 +5,7 @@ import { type Html, html } from '@sluice/html'
 import { type RegisteredKey, registeredKeys } from '@sluice/profiles'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
+import { heldLink } from '../imports/one-import.ts'
 import { sendPage } from '../layout/page.ts'
 import { holdIfFields } from './hold-if-fields.ts'
 
@@ -36,7 +37,7 @@ export function sendDataImport(
     area: 'data-import',
     scripts: ['data-import.ts'],
     content: html`
-      ${refused && html`<p class="notice bad" role="alert">${refused.problem}${refused.held && html` <a href="${refused.held}">See the held import</a>`}</p>`}
+      ${refused && html`<p class="notice bad" role="alert">${refused.problem}${heldLink(refused.held)}</p>`}
       <form id="upload" method="post" action="${address}" enctype="multipart/form-data" data-upload data-step
         data-limit="${limits.uploadBytesDashboard}" data-keys="${JSON.stringify(types)}" data-new-keys="${defaults.new_keys}">
         ${formTokenField(reply.request)}

@@ -1,4 +1,4 @@
-import { html } from '@sluice/html'
+import { type Html, html } from '@sluice/html'
 import { type ImportDetails, showDetails, TooManyWaiting } from '@sluice/imports'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PageNotFound, visitedApp } from '../access/guard.ts'
@@ -33,11 +33,10 @@ export async function detailsFor(
 
 /** Answers with a page that says why an import's file was not imported again. The caller sets the status. */
 export function sendRefused(reply: FastifyReply, title: string, address: string, reason: Error): FastifyReply {
-  const held = heldAddress(reply.request, reason)
   return sendPage(reply, {
     title,
     area: 'imports',
-    content: html`<p>${title}: ${reason.message}.${held && html` <a href="${held}">See the held import</a>`}</p><p><a href="${address}">Go back</a></p>`,
+    content: html`<p>${title}: ${reason.message}.${heldLink(heldAddress(reply.request, reason))}</p><p><a href="${address}">Go back</a></p>`,
   })
 }
 
@@ -45,4 +44,9 @@ export function sendRefused(reply: FastifyReply, title: string, address: string,
 export function heldAddress(request: FastifyRequest, error: Error): string | undefined {
   if (!(error instanceof TooManyWaiting) || error.heldId === null) return undefined
   return `/apps/${visitedApp(request).appId}/imports/${error.heldId}`
+}
+
+/** Renders a link to the held import, if there is one. */
+export function heldLink(address: string | undefined): Html | undefined {
+  return address === undefined ? undefined : html` <a href="${address}">See the held import</a>`
 }

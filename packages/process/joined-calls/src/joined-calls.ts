@@ -61,7 +61,7 @@ export function joinCalls<Input, Output>(
       const call = { input, resolve, reject }
       const gathered = waiting.get(key)
       if (gathered !== undefined) return void gathered.push(call)
-      // Requests that one query has answered make their next calls at the same time: the first must not go alone.
+      // Requests whose query was shared make their next calls in the same turn, so the first call waits for the others.
       const calls = [call]
       waiting.set(key, calls)
       setImmediate(() => serveUntilNoneWaits(key, calls))
