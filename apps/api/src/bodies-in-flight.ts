@@ -29,8 +29,9 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
   const uploads = openShares(places)
   api.decorateRequest('holdBytes')
   api.addHook('preParsing', async (request, reply) => {
-    const { appId, routeOptions } = request
-    if (appId === undefined) return
+    const { appId, routeOptions, headers } = request
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+    if (appId === undefined || !hasBody) return
     const owner = [String(appId)]
     const holdUntilClosed = untilClosed(reply.raw)
     const hold = (from: Shares, amount: number) => {

@@ -35,6 +35,9 @@ export function limitReadsInFlight(api: FastifyInstance): void {
     request.endRead = () => {
       endTurn()
       release()
+      // A request that waits holds no more memory than it needs: there may be thousands.
+      request.endTurn = undefined
+      request.endRead = undefined
     }
   })
   api.addHook('onSend', async ({ endTurn }) => endTurn?.())

@@ -61,7 +61,13 @@ process.exit(0)
 function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
   return [
-    { name: 'api', entry: entry('api'), count: 1, web: { prefix: 'API', port: 3000 } },
+    {
+      name: 'api',
+      entry: entry('api'),
+      count: 1,
+      nodeOptions: memoryLimits.api,
+      web: { prefix: 'API', port: 3000 },
+    },
     {
       name: 'dashboard',
       entry: entry('dashboard'),

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ClientPolicy, clientPolicy } from './policy.ts'
-import { endWhenUnread } from './slow-answers.ts'
+import { watchAnswers } from './slow-answers.ts'
 import { type BodyLimits, type BodyWatch, watchBody } from './slow-bodies.ts'
 import { boundWaitingConnections, type WaitingConnections } from './waiting-connections.ts'
 
@@ -41,12 +41,13 @@ export function createClientServer(
   { policy = clientPolicy }: { policy?: ClientPolicy } = {},
 ): Server {
   const connections = boundWaitingConnections(policy.waiting)
+  const watchAnswer = watchAnswers(policy.answer)
   const serve: Listener = (request, response) => {
     connections.serving(request.socket, response)
     const problem = problemOf(request)
     if (problem !== undefined) return refuse(server, request.socket, 'HPE_INVALID_CONSTANT', problem)
     endWhenSlow(server, request, response, policy)
-    endWhenUnread(request.socket, response, policy.answer)
+    watchAnswer(response)
     listener(request, response)
   }
   const server = createServer(

@@ -23,7 +23,7 @@ export function openShares({ all = Number.POSITIVE_INFINITY, each }: { all?: num
   return {
     take(owners, amount = 1) {
       if (total + amount > all || owners.some((owner) => (held.get(owner) ?? 0) + amount > each)) return undefined
-      const distinct = new Set(owners)
+      const distinct = [...new Set(owners)]
       total += amount
       for (const owner of distinct) add(owner, amount)
       let isHeld = true

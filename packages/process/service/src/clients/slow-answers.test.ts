@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as nextCycle } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { clientPolicy } from './policy.ts'
-import { endWhenUnread } from './slow-answers.ts'
+import { watchAnswers } from './slow-answers.ts'
 
 // Sockets are real. The clock is not: each test says how much time passes between two states of the connection.
 beforeEach(() => {
@@ -32,8 +32,8 @@ async function beginAnswer() {
     server.close()
   })
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  const [request, response] = await arrival
-  endWhenUnread(request.socket, response, clientPolicy.answer)
+  const [, response] = await arrival
+  watchAnswers(clientPolicy.answer)(response)
   return {
     response,
     answer: () => response.end(Buffer.alloc(answerBytes)),

@@ -1,24 +1,35 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type TransferLimits, watchTransfer } from './slow-transfers.ts'
+import { measuringPeriod, Patience, type TransferLimits } from './slow-transfers.ts'
 
 /**
- * Destroys the socket of a request when the client takes the answer too slowly. Then the answer is closed, and whatever
- * was held for it is released.
+ * Returns a function that watches the answer of a request: it destroys the socket when the client takes the answer too
+ * slowly. Then the answer is closed, and whatever was held for it is released.
  *
- * Waiting counts only while bytes wait in the socket, because a handler that still works is not the client's fault.
+ * Waiting counts only while bytes wait in the socket, because a handler that still works is not the client's fault. All
+ * answers have one timer, because thousands of requests may wait for something.
  */
-export function endWhenUnread(socket: Socket, response: ServerResponse, limits: TransferLimits): void {
-  const stop = watchTransfer(
-    {
-      bytes: () => bytesTaken(socket),
-      waitsForClient: () => socket.writableLength > 0,
-      isOver: () => socket.destroyed,
-    },
-    limits,
-    () => socket.destroy(),
-  )
-  response.once('close', stop)
+export function watchAnswers(limits: TransferLimits): (response: ServerResponse) => void {
+  const open = new Map<ServerResponse, Patience>()
+  let timer: NodeJS.Timeout | undefined
+
+  const measure = () => {
+    for (const [response, patience] of open) {
+      const { socket } = response.req
+      if (!socket.destroyed && patience.exceeded(bytesTaken(socket), socket.writableLength > 0)) socket.destroy()
+    }
+  }
+
+  return (response) => {
+    open.set(response, new Patience(limits, bytesTaken(response.req.socket)))
+    timer ??= setInterval(measure, measuringPeriod(limits)).unref()
+    response.once('close', () => {
+      open.delete(response)
+      if (open.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    })
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type TransferLimits, watchTransfer } from './slow-transfers.ts'
+import { measuringPeriod, Patience, type TransferLimits } from './slow-transfers.ts'
 
 /** How slowly a client may send the body of a request. */
 export interface BodyLimits extends TransferLimits {
@@ -39,14 +39,15 @@ export interface BodyWatch extends Disposable {
 export function watchBody(request: IncomingMessage, limits: BodyLimits): BodyWatch {
   const { socket } = request
   const controller = new AbortController()
-  const stop = watchTransfer(
-    {
-      bytes: () => socket.bytesRead,
-      waitsForClient: () => request.readableLength === 0,
-      isOver: () => request.complete || request.destroyed,
-    },
-    limits,
-    (limit) => controller.abort(new SlowBody(limit)),
-  )
+  const patience = new Patience(limits, socket.bytesRead)
+  const stop = () => clearInterval(timer)
+  const timer = setInterval(() => {
+    if (request.complete || request.destroyed) return stop()
+    const limit = patience.exceeded(socket.bytesRead, request.readableLength === 0)
+    if (limit === undefined) return
+    stop()
+    controller.abort(new SlowBody(limit))
+  }, measuringPeriod(limits))
+  timer.unref()
   return { signal: controller.signal, stop, [Symbol.dispose]: stop }
 }

@@ -7,55 +7,49 @@ export interface TransferLimits {
   totalMs?: number
 }
 
-/** What a watch measures. */
-export interface Transfer {
-  /** Number of bytes so far. */
-  bytes(): number
-  /** Whether the server waits for the client now. */
-  waitsForClient(): boolean
-  isOver(): boolean
-}
-
 /** The longest time between two measurements, ms. */
 const longestPeriodMs = 1_000
 
+/** Returns the time between two measurements of a transfer, ms. */
+export function measuringPeriod({ graceMs, totalMs = Number.POSITIVE_INFINITY }: TransferLimits): number {
+  return Math.max(1, Math.min(longestPeriodMs, graceMs / 10, totalMs / 10))
+}
+
 /**
- * Watches how fast a client sends or takes bytes. Calls `onSlow` once, with the limit that the client exceeded. Returns
- * a function that ends the watch.
+ * The server's patience with a client that sends or takes bytes.
  *
  * The client has `graceMs` of credit. Waiting for the client uses credit, and each byte restores some, up to `graceMs`.
  * A client at the minimum rate therefore never runs out of credit. A client that stalls runs out after `graceMs`.
  * Time during which this process was stopped or busy does not count.
  */
-export function watchTransfer(
-  { bytes, waitsForClient, isOver }: Transfer,
-  { minimumBytesPerSecond, graceMs, totalMs = Number.POSITIVE_INFINITY }: TransferLimits,
-  onSlow: (limit: 'throughput' | 'total') => void,
-): () => void {
-  const period = Math.max(1, Math.min(longestPeriodMs, graceMs / 10, totalMs / 10))
-  let credit = graceMs
-  let age = 0
-  let measuredAt = performance.now()
-  let bytesBefore = bytes()
+export class Patience {
+  readonly #limits: TransferLimits
+  #credit: number
+  #age = 0
+  #measuredAt = performance.now()
+  #bytesBefore: number
 
-  const stop = () => clearInterval(timer)
-  const fail = (limit: 'throughput' | 'total') => {
-    stop()
-    onSlow(limit)
+  /** `bytes` is the number of bytes so far. */
+  constructor(limits: TransferLimits, bytes: number) {
+    this.#limits = limits
+    this.#credit = limits.graceMs
+    this.#bytesBefore = bytes
   }
-  const timer = setInterval(() => {
-    if (isOver()) return stop()
+
+  /**
+   * Measures again: the number of bytes so far, and whether the server waits for the client now. Returns the limit
+   * that the client has exceeded.
+   */
+  exceeded(bytes: number, waitsForClient: boolean): 'throughput' | 'total' | undefined {
+    const { minimumBytesPerSecond, graceMs, totalMs = Number.POSITIVE_INFINITY } = this.#limits
     const now = performance.now()
-    const passed = Math.min(now - measuredAt, 2 * period)
-    const bytesNow = bytes()
-    const earned = ((bytesNow - bytesBefore) / minimumBytesPerSecond) * 1000
-    measuredAt = now
-    bytesBefore = bytesNow
-    age += passed
-    credit = Math.min(graceMs, credit + earned - (waitsForClient() ? passed : 0))
-    if (credit <= 0) fail('throughput')
-    else if (age >= totalMs) fail('total')
-  }, period)
-  timer.unref()
-  return stop
+    const passed = Math.min(now - this.#measuredAt, 2 * measuringPeriod(this.#limits))
+    const earned = ((bytes - this.#bytesBefore) / minimumBytesPerSecond) * 1000
+    this.#measuredAt = now
+    this.#bytesBefore = bytes
+    this.#age += passed
+    this.#credit = Math.min(graceMs, this.#credit + earned - (waitsForClient ? passed : 0))
+    if (this.#credit <= 0) return 'throughput'
+    return this.#age >= totalMs ? 'total' : undefined
+  }
 }
