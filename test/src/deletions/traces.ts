@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { constants, gunzipSync } from 'node:zlib'
+import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type Database, sql } from '@sluice/database'
 import { Redis } from 'ioredis'
 
@@ -136,9 +136,14 @@ export async function filesWith(folder: string, text: string): Promise<string[]>
 
 /** Whether a text occurs in bytes, or in what they hold compressed. */
 function holds(content: Buffer, text: string): boolean {
-  const isGzip = content[0] === 0x1f && content[1] === 0x8b
-  const unpacked = isGzip ? gunzipSync(content, { finishFlush: constants.Z_SYNC_FLUSH }) : content
-  return content.includes(text) || unpacked.includes(text)
+  return [content, unpacked(content)].some((bytes) => bytes.includes(text))
+}
+
+/** Returns what bytes hold compressed; themselves if they are not compressed. */
+function unpacked(content: Buffer): Buffer {
+  const start = content.toString('hex', 0, 4)
+  if (start.startsWith('1f8b')) return gunzipSync(content, { finishFlush: constants.Z_SYNC_FLUSH })
+  return start === '28b52ffd' ? zstdDecompressSync(content) : content
 }
 
 /** Returns the keys of a Redis database whose name or value holds a text. */

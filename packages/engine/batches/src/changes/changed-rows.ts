@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { type RawBuilder, sql } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
 import type { RowOfBatch } from '../documents/profile-batch.ts'
@@ -44,13 +44,15 @@ export class FirstRowsWriter {
 
   /** Returns the rows in their short form, compressed. */
   async content(): Promise<Buffer> {
-    return await compress(this.#writer.bytes.subarray(0, this.#writer.length), { level: 1 })
+    return await compress(this.#writer.bytes.subarray(0, this.#writer.length), fastest)
   }
 }
 
-const [compress, decompress] = [promisify(gzip), promisify(gunzip)]
-/** The first byte of gzip data. Uncompressed rows begin with a digit. */
-const gzipStart = 0x1f
+const [compress, decompress] = [promisify(zstdCompress), promisify(zstdDecompress)]
+/** Zstandard's level 1 is twice as fast as gzip's, and its result is smaller. */
+const fastest = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** The first byte of Zstandard's data. Uncompressed rows begin with a digit. */
+const zstdStart = 0x28
 
 /**
  * Returns an expression for rows in their short form (bytea), in a query over rows with `user_id`, `before` and
@@ -76,7 +78,7 @@ export interface ChangedRow {
 
 /** Returns rows in their short form that may be compressed. */
 export async function decompressedRows(content: Buffer): Promise<Buffer> {
-  return content[0] === gzipStart ? await decompress(content, { chunkSize: 2 ** 20 }) : content
+  return content[0] === zstdStart ? await decompress(content, { chunkSize: 2 ** 20 }) : content
 }
 
 /** Reads rows in their short form, which are not compressed. */
