@@ -197,7 +197,8 @@ describe('the settings page', () => {
       expect.stringContaining('Percent of rows with errors must be a number from 0 to 100.'),
     ])
     expect((await set({ hold_always: 'true' })).status).toBe(303)
-    expect((await visitor.get(settings())).text).toMatch(/name="hold_always" value="true" checked/)
+    expect((await visitor.get(settings())).text).toMatch(/name="hold_always" value="true" checked> Ask .* every file/)
+    expect((await visitor.get(page)).text).toMatch(/name="hold_always" value="true" checked[^>]*> Ask .* this file/)
   })
 
   test('refuses any other value', async () => {

@@ -1,5 +1,5 @@
 import { runImport } from '@sluice/imports'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
@@ -20,6 +20,18 @@ const file = [
   }),
   '',
 ].join('\n')
+
+/** Expects that no table of the page has columns outside a phone's screen. */
+async function expectTablesFitPhone(page: Page): Promise<void> {
+  const size = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const hidden = await page
+    .locator('.scroll')
+    .evaluateAll((tables) => tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))
+  expect(hidden.length).toBeGreaterThan(0)
+  expect(Math.max(...hidden), 'hidden width of a table, px').toBe(0)
+  if (size !== null) await page.setViewportSize(size)
+}
 
 describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
   let dashboard: TestDashboard
@@ -207,6 +219,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByText('The import is held for approval:').waitFor()
     await page.getByRole('cell', { name: 'basic' }).first().waitFor()
     await look('import-held')
+    await expectTablesFitPhone(page)
     const address = page.url()
     await page.goto(`/apps/${appId}/imports?state=held`)
     await page.getByRole('cell').getByText('Held').waitFor()

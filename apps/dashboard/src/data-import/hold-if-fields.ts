@@ -12,7 +12,7 @@ const labels: Readonly<Record<HoldBound, string>> = {
 /** The name of a bound's field. Forms have another field `new_keys`. */
 const nameOf = (bound: HoldBound) => `hold_${bound}`
 
-/** Renders the bounds above which an import is held (changes.md §2). `form` is the ID of a form around other fields. */
+/** Renders the bounds above which an import is held (changes.md §2). `form` is the ID of the form of one file. */
 export function holdIfFields(current: HoldIf, form?: string): Html {
   const bounds = typeof current === 'string' ? {} : current
   const ofForm = form !== undefined && html` form="${form}"`
@@ -21,7 +21,7 @@ export function holdIfFields(current: HoldIf, form?: string): Html {
   return html`<fieldset class="narrow">
     <legend>Ask before applying if a file has more than</legend>
     ${holdBounds.map(field)}
-    <label><input type="checkbox" name="hold_always" value="true"${current === 'always' && html` checked`}${ofForm}> Ask before applying every file</label>
+    <label><input type="checkbox" name="hold_always" value="true"${current === 'always' && html` checked`}${ofForm}> ${form === undefined ? 'Ask before applying every file' : 'Ask before applying this file in any case'}</label>
     <p class="hint">The whole file is checked first. Nothing is applied until somebody approves it. Empty fields have no bound.</p>
   </fieldset>`
 }

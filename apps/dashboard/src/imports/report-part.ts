@@ -46,7 +46,7 @@ function errorChart({ errorCounts, view }: ImportDetails): Html {
     ${others.length > 0 && folded}
     ${
       `${userIdColumn} ${valueMessages.unregisteredUser}` in errorCounts &&
-      html`<p class="hint">Users are registered before they get values: <code>POST /v1/users</code> or <code>sluice users register</code>. Register them, then import these rows again.</p>`
+      html`<p class="hint">Users are registered before they get values: by your developers with <code>POST /v1/users</code>, or by an operator with <code>sluice users register</code>. After that, import these rows again.</p>`
     }
   </section>`
 }

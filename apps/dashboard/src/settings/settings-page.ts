@@ -36,7 +36,7 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
     ${members.every(({ getsMails }) => !getsMails) && html`<p class="notice warn">Nobody gets this app’s mails.</p>`}
     <form method="post" action="/apps/${appId}/settings/mails">
       ${formTokenField(request)}
-      <div class="scroll"><table>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="members"><table>
         <thead><tr><th scope="col">E-mail address</th><th scope="col">Mails</th><th scope="col">Since</th><th scope="col">Actions</th></tr></thead>
         <tbody>${members.map(row)}</tbody>
       </table></div>
@@ -65,7 +65,7 @@ function invitationList(request: FastifyRequest, invitations: readonly Invitatio
   return html`<section aria-labelledby="invitations">
     <h2 id="invitations">Invitations</h2>
     <p>Each of these addresses was sent a link. It does not belong to a member and gets no other mail until it is confirmed with the link.</p>
-    <div class="scroll"><table>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="invitations"><table>
       <thead><tr><th scope="col">E-mail address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Actions</th></tr></thead>
       <tbody>${invitations.map(row)}</tbody>
     </table></div>
