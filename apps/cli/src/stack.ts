@@ -97,7 +97,8 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
 
 /**
  * Returns which addresses webhook endpoints may have: `WEBHOOK_ALLOW_HTTP` and `WEBHOOK_ALLOW_NETWORKS` of the
- * environment, or else of the running stack.
+ * environment, or else of the running stack. With `DATABASE_URL`, the endpoint is one of another deployment, whose
+ * workers do not have the settings of this stack.
  */
 export async function webhookRule(): Promise<UrlRule> {
   const [{ readSettings }, { openAddressRule }] = await Promise.all([
@@ -106,7 +107,8 @@ export async function webhookRule(): Promise<UrlRule> {
   ])
   const names = ['WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'] as const
   const given = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
-  const settings = readSettings({ ...(await runningStack())?.settings, ...given }, names)
+  const ofStack = (await environment()).DATABASE_URL ? undefined : (await runningStack())?.settings
+  const settings = readSettings({ ...ofStack, ...given }, names)
   return {
     allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
     isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),

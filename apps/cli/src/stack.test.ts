@@ -1,0 +1,24 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { webhookRule } from './stack.ts'
+
+test('the settings of a running stack allow webhook addresses of that stack, not of another deployment', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
+  const lock = new DatabaseSync(join(home, 'lock'))
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    lock.close()
+    await rm(home, { recursive: true })
+  })
+  lock.exec('begin exclusive')
+  const info = { pid: process.pid, settings: { WEBHOOK_ALLOW_HTTP: 'true' } }
+  await writeFile(join(home, 'stack.json'), JSON.stringify(info))
+  vi.stubEnv('SLUICE_HOME', home)
+  vi.stubEnv('DATABASE_URL', undefined)
+  expect((await webhookRule()).allowsHttp).toBe(true)
+  vi.stubEnv('DATABASE_URL', 'postgres://sluice@127.0.0.1:1/sluice')
+  expect((await webhookRule()).allowsHttp).toBe(false)
+})
