@@ -22,16 +22,16 @@ export class TooManyBodies extends Error {
  * Bounds the memory of bodies. A body reserves its bytes of the budget before it is read. It releases them only after
  * the answer, because the values parsed from it take memory too.
  *
- * Counts only authenticated requests. The bodies of other requests are not read.
+ * Counts only authenticated requests to endpoints that read a body. Other bodies are not read.
  */
 export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(typeof bodySettings)[number]>): void {
   const bytes = openShares({ all: settings.API_BODY_BUDGET, each: Math.floor(settings.API_BODY_BUDGET / budgetShares) })
   const uploads = openShares(places)
   api.decorateRequest('holdBytes')
   api.addHook('preParsing', async (request, reply) => {
-    const { appId, routeOptions, headers } = request
-    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-    if (appId === undefined || !hasBody) return
+    const { appId, routeOptions } = request
+    const { file, json } = routeOptions.config.endpoint ?? {}
+    if (appId === undefined || (file === undefined && json === undefined)) return
     const owner = [String(appId)]
     const holdUntilClosed = untilClosed(reply.raw)
     const hold = (from: Shares, amount: number) => {
@@ -39,7 +39,7 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
       if (release === undefined) throw new TooManyBodies()
       holdUntilClosed(release)
     }
-    if (routeOptions.config.endpoint?.file !== undefined) {
+    if (file !== undefined) {
       hold(uploads, placesOf(lengthOf(request)))
       return
     }
