@@ -84,11 +84,20 @@ export async function withDatabase<Result>(work: (db: Database) => Promise<Resul
   }
 }
 
+/**
+ * Returns the running stack if this command works on its database. The processes of another deployment have other keys
+ * and settings.
+ */
+async function stackOfDatabase() {
+  const [stack, { DATABASE_URL: url }] = [await runningStack(), await environment()]
+  return !url || url === stack?.database ? stack : undefined
+}
+
 /** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
   const env = await environment()
-  if (!env.ENCRYPTION_KEYS && (await runningStack()) === undefined) {
-    throw new Failure('no stack is running here: start one with npm start, or set ENCRYPTION_KEYS')
+  if (!env.ENCRYPTION_KEYS && (await stackOfDatabase()) === undefined) {
+    throw new Failure('no stack with this database is running here: start one with npm start, or set ENCRYPTION_KEYS')
   }
   const { readSettings } = await import('@sluice/config')
   const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
@@ -97,8 +106,7 @@ export async function encryptionKeys(): Promise<readonly Buffer[]> {
 
 /**
  * Returns which addresses webhook endpoints may have: `WEBHOOK_ALLOW_HTTP` and `WEBHOOK_ALLOW_NETWORKS` of the
- * environment, or else of the running stack. With `DATABASE_URL`, the endpoint is one of another deployment, whose
- * workers do not have the settings of this stack.
+ * environment, or else of the running stack.
  */
 export async function webhookRule(): Promise<UrlRule> {
   const [{ readSettings }, { openAddressRule }] = await Promise.all([
@@ -107,8 +115,7 @@ export async function webhookRule(): Promise<UrlRule> {
   ])
   const names = ['WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'] as const
   const given = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
-  const ofStack = (await environment()).DATABASE_URL ? undefined : (await runningStack())?.settings
-  const settings = readSettings({ ...ofStack, ...given }, names)
+  const settings = readSettings({ ...(await stackOfDatabase())?.settings, ...given }, names)
   return {
     allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
     isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),
