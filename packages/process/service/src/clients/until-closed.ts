@@ -8,11 +8,11 @@ import type { ServerResponse } from 'node:http'
  */
 export function untilClosed(response: ServerResponse): (release: () => void) => void {
   const releases: (() => void)[] = []
+  response.once('close', () => {
+    for (const release of releases.splice(0)) release()
+  })
   return (release) => {
-    if (response.closed) return release()
-    if (releases.push(release) > 1) return
-    response.once('close', () => {
-      for (const each of releases.splice(0)) each()
-    })
+    if (response.closed) release()
+    else releases.push(release)
   }
 }
