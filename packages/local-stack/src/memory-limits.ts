@@ -1,5 +1,5 @@
 /**
- * Node's options that limit a process's memory, by app. docs/operations.md and infra/ must have the same values. Node
+ * Node's options that limit a process's memory, by app. docs/ and infra/ must have the same values. Node
  * postpones garbage collection as long as the machine has free memory. Without these limits, a worker uses three times
  * the memory that it needs.
  *

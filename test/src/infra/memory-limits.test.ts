@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { memoryLimits } from '@sluice/local-stack'
 import { expect, test } from 'vitest'
 
-/** Files that contain the start commands of workers and S3 gateways. */
+/** Files that contain the start commands of APIs, workers and S3 gateways. */
 const places = ['docs/settings.md', 'docs/operations.md', 'infra/compose.yaml', 'infra/helm/sluice/values.yaml']
-const commands = (['worker', 's3-gateway'] as const).flatMap((app) =>
+const commands = (['api', 'worker', 's3-gateway'] as const).flatMap((app) =>
   [...places, `infra/systemd/sluice-${app}.service`].map((place) => ({ place, app, options: optionsIn(place, app) })),
 )
 
