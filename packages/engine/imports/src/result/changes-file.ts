@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { ChangeLines, changesFileHeader, decompressedRows } from '@sluice/batches'
 import { changesFileKey } from '../file/object-keys.ts'
@@ -40,10 +41,25 @@ async function endOfChunks({ context, claim }: EndedRun): Promise<number | undef
 
 async function* fileOf(run: EndedRun, lines: ChangeLines): AsyncGenerator<Buffer> {
   yield changesFileHeader
-  for await (const { content } of chunksOf(run, 'changes', await longestChunk(run))) {
-    yield* lines.of(await decompressedRows(content))
+  for await (const rows of rowsOf(run)) {
+    for (const piece of lines.of(rows)) {
+      yield piece
+      await immediate() // so that the piece is compressed while the next one is made
+    }
     if (lines.endsBeforeRow !== undefined) return
   }
+}
+
+/** Yields the rows of the chunks. Each chunk is decompressed while the lines of the preceding one are made. */
+async function* rowsOf(run: EndedRun): AsyncGenerator<Buffer> {
+  let next: Promise<Buffer> | undefined
+  for await (const { content } of chunksOf(run, 'changes', await longestChunk(run))) {
+    const rows = next
+    next = decompressedRows(content)
+    next.catch(() => {}) // Thrown below, unless the caller has stopped reading.
+    if (rows !== undefined) yield await rows
+  }
+  if (next !== undefined) yield await next
 }
 
 async function longestChunk(run: EndedRun): Promise<number> {
