@@ -8,3 +8,12 @@ export class Failure extends Error {
     this.exitCode = exitCode
   }
 }
+
+/**
+ * Returns an error's message. An `AggregateError` has none of its own, so the messages of its causes are joined. Node
+ * throws it if every address of a host refuses the connection.
+ */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ')
+  return error instanceof Error ? error.message : String(error)
+}

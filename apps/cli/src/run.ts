@@ -1,6 +1,6 @@
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
-import { Failure } from './failure.ts'
+import { Failure, messageOf } from './failure.ts'
 import { firstSteps, fullForm, openProgram } from './program.ts'
 
 /**
@@ -18,18 +18,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const message = error instanceof Error ? describe(error) : String(error)
     // A progress line may have been interrupted: the error replaces it.
     const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
-    process.stderr.write(`${lineStart}${printableLines(`sluice: ${message}`)}\n`)
+    process.stderr.write(`${lineStart}${printableLines(`sluice: ${messageOf(error)}`)}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
-}
-
-/**
- * Returns an error's message. An `AggregateError` has none of its own, so the messages of its causes are joined. Node
- * throws it if every address of a host refuses the connection.
- */
-function describe(error: Error): string {
-  return error instanceof AggregateError ? error.errors.map((cause: Error) => cause.message).join(', ') : error.message
 }

@@ -3,7 +3,7 @@ import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } f
 import type { Storage } from '@sluice/storage'
 import type { UrlRule } from '@sluice/webhooks'
 import { InvalidArgumentError } from 'commander'
-import { Failure } from './failure.ts'
+import { Failure, messageOf } from './failure.ts'
 
 // Libraries are loaded where a command needs them. Most commands need few libraries, and loading is most of their time.
 
@@ -54,9 +54,12 @@ export async function apiUrl(option: string | undefined): Promise<string> {
   return stack.api
 }
 
-/** Returns the beginning of links to error files; undefined if neither `API_URL` is set nor a stack is running. */
+/**
+ * Returns the beginning of links to error files: `API_URL`, or the API of the running stack. Undefined if the variable
+ * is not set and no stack with this command's database is running.
+ */
 export async function linkBase(): Promise<string | undefined> {
-  return process.env.API_URL || (await runningStack())?.api
+  return process.env.API_URL || (await stackOfDatabase())?.api
 }
 
 /** Returns the URL of the dashboard for links: `DASHBOARD_URL`, or the dashboard of the running stack. */
@@ -65,19 +68,22 @@ export async function dashboardUrl(): Promise<string> {
     const { readSettings } = await import('@sluice/config')
     return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
   }
-  const url = (await runningStack())?.dashboard
-  if (url === undefined) throw new Failure('no stack is running here: start one with npm start, or set DASHBOARD_URL')
-  return url
+  const stack = await stackOfDatabase()
+  if (stack === undefined) throw noStackOfDatabase('DASHBOARD_URL')
+  return stack.dashboard
 }
 
 /**
  * Runs an operator's command with a connection to the database, and closes the connection at the end. `url` replaces
- * the database of {@link databaseUrl}.
+ * the database of {@link databaseUrl}. Throws {@link Failure} if it refuses connections.
  */
 export async function withDatabase<Result>(work: (db: Database) => Promise<Result>, url?: string): Promise<Result> {
-  const { connect } = await import('@sluice/database')
+  const { connect, sql } = await import('@sluice/database')
   const { db, close } = connect(url ?? (await databaseUrl()), { connections: 4 })
   try {
+    await sql`select`.execute(db).catch((error: unknown) => {
+      throw new Failure(`the database cannot be used: ${messageOf(error)}. Start it, or check DATABASE_URL.`)
+    })
     return await work(db)
   } finally {
     await close()
@@ -93,11 +99,15 @@ async function stackOfDatabase() {
   return !url || url === stack?.database ? stack : undefined
 }
 
+function noStackOfDatabase(setting: string): Failure {
+  return new Failure(`no stack with this database is running here: start one with npm start, or set ${setting}`)
+}
+
 /** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
   const env = await environment()
   if (!env.ENCRYPTION_KEYS && (await stackOfDatabase()) === undefined) {
-    throw new Failure('no stack with this database is running here: start one with npm start, or set ENCRYPTION_KEYS')
+    throw noStackOfDatabase('ENCRYPTION_KEYS')
   }
   const { readSettings } = await import('@sluice/config')
   const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
@@ -139,8 +149,8 @@ export async function withStorage<Result>(work: (storage: Storage) => Promise<Re
 
 async function stackStorage(): Promise<Record<string, string>> {
   if (process.env.S3_ENDPOINT) return {}
-  const stack = await runningStack()
-  if (stack === undefined) throw new Failure('no stack is running here: start one with npm start, or set S3_ENDPOINT')
+  const stack = await stackOfDatabase()
+  if (stack === undefined) throw noStackOfDatabase('S3_ENDPOINT')
   return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), await environment())) }
 }
 
