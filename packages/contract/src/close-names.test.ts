@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeName } from './close-names.ts'
+import { closeName, personIdName } from './close-names.ts'
 
 test.each([
   ['User ID', 'user_id'],
@@ -24,6 +24,16 @@ test.each([
 
 test('two names that are equally close are no proposal', () => {
   expect(closeName('plan_c', ['plan_a', 'plan_b'])).toBeUndefined()
+})
+
+test.each([
+  ['Customer ID', ['Name', 'Customer ID', 'Order IDs']],
+  ['id', ['id', 'email', 'android']],
+  ['Contact-No.', ['Contact-No.', 'Plan ID']],
+  [undefined, ['id', 'Customer ID']],
+  [undefined, ['No', 'email', 'phone number', '', '---']],
+])('%j is the name of a person ID among %j', (found, names) => {
+  expect(personIdName(names)).toBe(found)
 })
 
 /** The number of letters to insert, delete or replace, without any shortcut. */

@@ -17,6 +17,16 @@ export function closeName(name: string, known: readonly string[]): string | unde
   return best === undefined || best.edits === next?.edits ? undefined : best.candidate
 }
 
+/** What files of other systems call the ID of a person, in plain form. */
+const personIds =
+  /^((ACCOUNT|CLIENT|CONTACT|CUSTOMER|EXTERNAL|MEMBER|PROFILE|SUBSCRIBER)?ID|(CLIENT|CONTACT|CUSTOMER|MEMBER)(NO|NUMBER))$/
+
+/** Returns the name that probably means the ID of a person, such as `Customer ID`; undefined unless it is the only one. */
+export function personIdName(names: readonly string[]): string | undefined {
+  const [found, ...others] = names.filter((name) => personIds.test(plainForm(name)))
+  return others.length === 0 ? found : undefined
+}
+
 /** The letters of known names. Many names are compared with each of them. */
 const knownLetters = new Map<string, string[]>()
 

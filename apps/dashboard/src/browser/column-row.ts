@@ -81,7 +81,9 @@ function cell(name: string, ...parts: Node[]): HTMLElement {
 function examples(values: readonly string[]): HTMLElement[] {
   return [...new Set(values)]
     .slice(0, shownValues)
-    .map((value) => element('div', { class: 'example', title: cut(value) }, cut(value, 60)))
+    .map((value) =>
+      element('div', { class: 'example', title: cut(value) }, cut(value.replaceAll(/\r\n?|\n/g, ' ↵ '), 60)),
+    )
 }
 
 interface TypeChoice {

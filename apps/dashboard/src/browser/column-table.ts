@@ -1,4 +1,4 @@
-import { closeName } from '@sluice/contract/close-names'
+import { closeName, personIdName } from '@sluice/contract/close-names'
 import { userIdColumn } from '@sluice/contract/import-messages'
 import type { ChosenFile, ColumnChoice } from './chosen-file.ts'
 import type { ColumnCheck, ImportRules } from './column-check.ts'
@@ -41,9 +41,14 @@ export class ColumnTable {
     const known = new Set([userIdColumn, ...Object.keys(keys)])
     const names = new Set(columns.map(({ name }) => name))
     const free = [...known].filter((key) => !names.has(key))
+    const isUserIdNear = columns.some(({ name }) => closeName(name, [userIdColumn]) !== undefined)
+    const personId = isUserIdNear ? undefined : personIdName([...names])
     this.#context = {
       newKeys,
-      proposalFor: ({ name }) => (known.has(name) ? undefined : closeName(name, free)),
+      proposalFor: ({ name }) => {
+        if (known.has(name)) return undefined
+        return closeName(name, free) ?? (name === personId ? userIdColumn : undefined)
+      },
       isTaken: (key) => columns.some((column) => !column.isLeftOut && column.key === key),
       onChange,
     }
