@@ -7,8 +7,11 @@ import { openScratch } from '../../../environment/scratch.ts'
 import { startStack } from '../../../stack/running-stack.ts'
 import { startBenchPostgres } from '../import/postgres.ts'
 
-/** Time for processes to warm up, and time of the measurement, ms. */
-const [settleMs, spanMs] = [20_000, 60_000]
+/**
+ * Time for processes to warm up, and time of the measurement, ms. Each connection plans its statements anew, and an
+ * idle worker has few reasons to use them.
+ */
+const [settleMs, spanMs] = [120_000, 60_000]
 
 /** What idle workers cost Postgres and Redis. */
 export interface IdleResult {
