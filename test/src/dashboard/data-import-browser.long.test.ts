@@ -211,6 +211,8 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('button', { name: 'Start over' }).click()
     await page.getByText('user_id column is required').waitFor()
     expect(await page.getByLabel('Type of zip').inputValue()).toBe('int')
+    await page.getByRole('button', { name: 'Use user_id' }).click()
+    await page.getByText('1 row, 3 columns, 2 new keys, final').waitFor()
     expect(problems).toEqual([])
     await folder[Symbol.asyncDispose]()
     await context.close()
