@@ -68,9 +68,9 @@ export async function dashboardUrl(): Promise<string> {
     const { readSettings } = await import('@sluice/config')
     return readSettings(process.env, ['DASHBOARD_URL']).DASHBOARD_URL
   }
-  const stack = await stackOfDatabase()
-  if (stack === undefined) throw noStackOfDatabase('DASHBOARD_URL')
-  return stack.dashboard
+  const url = (await stackOfDatabase())?.dashboard
+  if (url === undefined) throw noStackOfDatabase('DASHBOARD_URL')
+  return url
 }
 
 /**

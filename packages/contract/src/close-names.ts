@@ -21,7 +21,9 @@ export function closeName(name: string, known: readonly string[]): string | unde
 const personIds =
   /^((ACCOUNT|CLIENT|CONTACT|CUSTOMER|EXTERNAL|MEMBER|PROFILE|SUBSCRIBER)?ID|(CLIENT|CONTACT|CUSTOMER|MEMBER)(NO|NUMBER))$/
 
-/** Returns the name that probably means the ID of a person, such as `Customer ID`; undefined unless it is the only one. */
+/**
+ * Returns the name that probably means the ID of a person, such as `Customer ID`; undefined unless it is the only one.
+ */
 export function personIdName(names: readonly string[]): string | undefined {
   const [found, ...others] = names.filter((name) => personIds.test(plainForm(name)))
   return others.length === 0 ? found : undefined
