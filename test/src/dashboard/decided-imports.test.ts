@@ -24,7 +24,7 @@ test('the page of an import says why it is held, and applies it after one approv
   const address = `/apps/${appId}/imports/${importId}`
   const { text } = await visitor.get(address)
   expect(text).toMatch(
-    /Held<.*Nothing is applied until somebody approves it.*<li>50 % of the rows have errors: more than 20 %<\/li>/s,
+    /Held<.*Nothing is applied until somebody approves it.*<li>Percent of rows with errors: 50, more than 20<\/li>/s,
   )
   expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows without errors/)
   expect(text).toMatch(/What the import would change.*1 user with first values/s)

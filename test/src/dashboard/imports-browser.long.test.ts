@@ -207,7 +207,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByText('a worker takes it within seconds').waitFor()
     await runNewest()
     await page.getByText('The import would be held for approval:').waitFor()
-    await page.getByText('99.5 % of the rows change or remove a stored value: more than 20 %').waitFor()
+    await page.getByText('Percent of rows that change or remove a stored value: 99.5, more than 20').waitFor()
     await look('import-dry-run-held')
 
     await choose()

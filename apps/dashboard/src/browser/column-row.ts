@@ -82,7 +82,7 @@ function examples(values: readonly string[]): HTMLElement[] {
   return [...new Set(values)]
     .slice(0, shownValues)
     .map((value) =>
-      element('div', { class: 'example', title: cut(value) }, cut(value.replaceAll(/\r\n?|\n/g, ' ↵ '), 60)),
+      element('div', { class: 'example', title: cut(value) }, cut(value, 60).replaceAll(/\r\n?|\n/g, ' ↵ ')),
     )
 }
 

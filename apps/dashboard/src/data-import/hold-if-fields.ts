@@ -9,27 +9,19 @@ const labels: Readonly<Record<HoldBound, string>> = {
   new_keys: 'Number of new keys',
 }
 
-/** What a reason says of the rows or keys that were counted. */
-const counted: Readonly<Record<HoldBound, string>> = {
-  failed_percent: '% of the rows have errors',
-  changed_percent: '% of the rows change or remove a stored value',
-  removed_percent: '% of the rows remove a stored value',
-  new_keys: 'new keys would be registered',
-}
-
 /**
  * Returns a reason of the API (changes.md §2, Held) in the words of this form.
  *
  * @example
  * ```ts
- * reasonText('new_keys is 3, over 0') // → "3 new keys would be registered: more than 0"
+ * reasonText('new_keys is 3, over 0') // → "Number of new keys: 3, more than 0"
  * ```
  */
 export function reasonText(reason: string): string {
   const [, name, found, bound] = /^(\w+) is (\S+), over (\S+)$/.exec(reason) ?? []
   const known = holdBounds.find((known) => known === name)
   if (known === undefined) return 'It was asked for, whatever the file changes'
-  return `${found} ${counted[known]}: more than ${bound}${known === 'new_keys' ? '' : ' %'}`
+  return `${labels[known]}: ${found}, more than ${bound}`
 }
 
 /** The name of a bound's field. Forms have another field `new_keys`. */

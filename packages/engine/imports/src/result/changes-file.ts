@@ -41,25 +41,13 @@ async function endOfChunks({ context, claim }: EndedRun): Promise<number | undef
 
 async function* fileOf(run: EndedRun, lines: ChangeLines): AsyncGenerator<Buffer> {
   yield changesFileHeader
-  for await (const rows of rowsOf(run)) {
-    for (const piece of lines.of(rows)) {
+  for await (const { content } of chunksOf(run, 'changes', await longestChunk(run))) {
+    for (const piece of lines.of(await decompressedRows(content))) {
       yield piece
       await immediate() // so that the piece is compressed while the next one is made
     }
     if (lines.endsBeforeRow !== undefined) return
   }
-}
-
-/** Yields the rows of the chunks. Each chunk is decompressed while the lines of the preceding one are made. */
-async function* rowsOf(run: EndedRun): AsyncGenerator<Buffer> {
-  let next: Promise<Buffer> | undefined
-  for await (const { content } of chunksOf(run, 'changes', await longestChunk(run))) {
-    const rows = next
-    next = decompressedRows(content)
-    next.catch(() => {}) // Thrown below, unless the caller has stopped reading.
-    if (rows !== undefined) yield await rows
-  }
-  if (next !== undefined) yield await next
 }
 
 async function longestChunk(run: EndedRun): Promise<number> {
