@@ -77,7 +77,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await expectAccessible(page)
     // Nothing is converted unless a person says so.
     expect(await columns.getByLabel('Values of Größe').inputValue()).toBe('as-is')
-    expect(await examplesOf(page, 'Notiz')).toEqual(['Straße 12; "Hof"', 'zwei\nZeilen', 'Ölgemälde'])
+    expect(await examplesOf(page, 'Notiz')).toEqual(['Straße 12; "Hof"', 'zwei ↵ Zeilen', 'Ölgemälde'])
 
     await columns.getByLabel('The user ID is in the column').selectOption({ label: 'Kundennr.' })
     expect(await columns.getByLabel('Key of Kundennr.').inputValue()).toBe('user_id')
@@ -165,7 +165,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await expectRead(
       ['office.csv', files.libreOffice],
       { encoding: 'utf-8', separator: ',' },
-      { name: ['Zoë'], note: ['two\nlines'] },
+      { name: ['Zoë'], note: ['two ↵ lines'] },
     )
     await page.getByText('The whole file is UTF-8.').waitFor()
     expect(await isConverted()).toBe(false)

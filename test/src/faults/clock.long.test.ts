@@ -21,7 +21,7 @@ function steppingClock(stepMs: number): string {
 }
 
 test('workers whose clocks jump an hour forward or back delay no import, not even after they have left', async () => {
-  const deployment = await startDeployment({ workers: 1 })
+  const deployment = await startDeployment({ workers: 1, env: { IMPORT_LEASE: '3s' } })
   onTestFinished(() => deployment.close())
   const ahead = await deployment.addWorker({ nodeOptions: [steppingClock(hourMs)] })
   await deployment.addWorker({ nodeOptions: [steppingClock(-hourMs)] })

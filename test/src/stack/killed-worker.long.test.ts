@@ -16,7 +16,7 @@ const users = 100_000
 const rows = 300_000
 
 beforeAll(async () => {
-  stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '2s' } })
+  stack = await startStack({ workers: 2, env: { IMPORT_LEASE: '5s' } })
   imports = largeImports(stack, { rows, users })
   undisturbed = await (await imports.start()).outcome()
 }, 2 * timeoutMs)
