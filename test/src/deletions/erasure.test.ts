@@ -94,7 +94,7 @@ async function leaveOtherTraces(fixture: SearchableFixture, appId: number, id: s
     .updateTable('imports')
     .set({ file_name: `export of ${id}.csv`, warnings })
     .execute()
-  await sql`insert into undo_lines values (${appId}, gen_random_uuid(), ${id}, 1, 'name', 'string', ${id}, ${id})`.execute(
+  await sql`insert into undo_lines values (${appId}, gen_random_uuid(), ${id}, 1, '{name}', '{string}', ${[id]}, ${[id]})`.execute(
     db,
   )
   await write((await beginUpload(fixture.maintenance, appId, `${id}.csv`)).objectKey)

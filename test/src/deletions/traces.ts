@@ -63,7 +63,7 @@ export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>>
   sign_in_links: ['email', 'return_path', 'secret_hash'],
   signing_keys: ['key'],
   unannounced_file_failures: ['file_hash'],
-  undo_lines: ['key', 'type'],
+  undo_lines: ['keys', 'types'],
   webhook_deliveries: ['event', 'last_error', 'state', 'type'],
   webhook_endpoints: ['encrypted_secret', 'events', 'previous_secret', 'url'],
   workers: ['host', 'import_ids', 'queues'],

@@ -151,7 +151,9 @@ test('an undo that is cancelled, or whose worker wakes up after its successor ha
   const { view } = await importFile(fixture, appId, 'user_id,n\nu1,1\n', keep)
   const cancelled = await undoImport(fixture.context, { appId, importId: view.import_id })
   await claim(fixture, appId, cancelled)
-  await sql`insert into undo_lines values (${appId}, ${cancelled}, 'u1', 1, 'n', 'int', null, '1')`.execute(db)
+  await sql`insert into undo_lines values (${appId}, ${cancelled}, 'u1', 1, '{n}', '{int}', '{null}', '{1}')`.execute(
+    db,
+  )
   await cancelImport(db, cancelled, appId)
   await reportCancelled(fixture.context)
   expect(await lines()).toEqual([])

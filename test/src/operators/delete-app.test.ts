@@ -43,7 +43,9 @@ async function fill(): Promise<number> {
   await queueFile(fixture, app, 'user_id,age\nalice,1\n')
   await bucket.storage.write(`uploads/${app}/unannounced.csv`, Buffer.from('user_id\n'), 'text/csv')
   await sql`insert into rate_limits (key, points, expire) values (${`${app}:bulk_import`}, 1, 0)`.execute(db)
-  await sql`insert into undo_lines select ${app}, gen_random_uuid(), 'alice', 1, 'age', 'int', null, '1'`.execute(db)
+  await sql`insert into undo_lines select ${app}, gen_random_uuid(), 'alice', 1, '{age}', '{int}', '{null}', '{1}'`.execute(
+    db,
+  )
   await sql`insert into import_slot_time (app_id, seconds, noted_at) values (${app}, 1, now()) on conflict do nothing`.execute(
     db,
   )

@@ -44,7 +44,7 @@ export const userData: readonly Step[] = [
   },
   // Undos read their lines again, from a file that the next step removes.
   {
-    clears: ['undo_lines.user_id', 'undo_lines.before', 'undo_lines.after'],
+    clears: ['undo_lines.user_id', 'undo_lines.befores', 'undo_lines.afters'],
     run: async ({ db, shutdown }, { appId }) => {
       await removeUndoLines(db, { appId }, shutdown)
       return {}

@@ -177,10 +177,10 @@ export interface UndoLinesTable {
   import_id: string
   user_id: string
   line: number
-  key: string
-  type: ValueType
-  before: string | null
-  after: string | null
+  keys: string[]
+  types: ValueType[]
+  befores: (string | null)[]
+  afters: (string | null)[]
 }
 
 /**

@@ -47,6 +47,12 @@ export class ElementList {
     return this.#add()
   }
 
+  /** Adds an element that is NULL. */
+  addNull(): void {
+    this.writer.writeInt32(-1)
+    this.#add()
+  }
+
   /** Removes the open element. */
   drop(): void {
     this.writer.length = this.#offset(this.count)

@@ -1,21 +1,18 @@
-import { changesFileColumns } from '@sluice/batches'
-import { RowSplitter, readRows } from '@sluice/csv'
-import { type Database, encodeTextArray, prepared, sql } from '@sluice/database'
+import { changesFileColumns, ElementList } from '@sluice/batches'
+import { type Cells, RowSplitter, readRows } from '@sluice/csv'
+import { copyInto, type Database, mustFind, sql, writeTogether } from '@sluice/database'
+import { ByteWriter } from '@sluice/profiles'
 import { ImportFile } from '../file/source.ts'
-import { ClaimLost } from '../order/claim.ts'
 import type { Run } from './run.ts'
 
 const quote = 0x22
 
-/** Maximum number of lines in one `insert`. A block of a file may add more. */
+/** Maximum number of lines in one transaction. A block of a file may add more. */
 const linesAtATime = 5_000
-
-/** Lines of a changes file by column; null for no value. */
-type Lines = (string | null)[][]
 
 /**
  * Loads the lines of the changes file that a run undoes, unless they are loaded already: a preceding worker may have
- * done it. Throws {@link ClaimLost}, and as `ImportFile.from`.
+ * done it. Throws `NothingFound` if the claim is lost, and as `ImportFile.from`.
  */
 export async function loadLines(run: Run): Promise<void> {
   const { context, claim } = run
@@ -23,52 +20,110 @@ export async function loadLines(run: Run): Promise<void> {
   await removeUndoLines(context.db, claim)
   const splitter = new RowSplitter()
   const file = new ImportFile(context, claim.file)
+  const rows = new UndoRows(claim)
+  // The header has the number 0.
   let line = 0
-  let lines: Lines = changesFileColumns.map(() => [])
-  const save = async () => {
-    const count = lines[0]?.length ?? 0
-    if (count > 0) await saveLines(run, line, lines)
-    line += count
-    lines = changesFileColumns.map(() => [])
-  }
+  let saved = 0
   for await (const block of readRows(file.from(0), { columns: changesFileColumns.length })) {
     for (const row of block.rowEnd.keys()) {
-      const { bytes, start: starts, end: ends } = splitter.split(block, row)
-      for (const [index, values] of lines.entries()) {
-        const [start = 0, end = 0] = [starts[index], ends[index]]
-        // No value is nothing, and an empty string has its quotes.
-        values.push(start === end && bytes[start - 1] !== quote ? null : bytes.toString('utf8', start, end))
-      }
+      const cells = splitter.split(block, row)
+      if (line > 0) rows.add(line, cells)
+      line++
     }
-    if ((lines[0]?.length ?? 0) >= linesAtATime) await save()
+    if (line - saved < linesAtATime) continue
+    await saveRows(run, rows.take())
+    saved = line
   }
-  await save()
+  if (line > saved) await saveRows(run, rows.take())
 }
 
-/** Saves lines of which the first has this number in the file. Throws {@link ClaimLost}. */
-async function saveLines({ context, claim }: Run, line: number, lines: Lines): Promise<void> {
-  const [userIds = [], keys = [], types = [], befores = [], afters = []] = lines.map(encodeTextArray)
+/** Saves rows of `undo_lines`. Throws `NothingFound` if the claim is lost. */
+async function saveRows({ context, claim }: Run, rows: Buffer): Promise<void> {
   // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
-  const { numAffectedRows = 0n } = await prepared`
-    insert into undo_lines (app_id, import_id, line, user_id, key, type, before, after)
-    select app_id, import_id, ${line}::bigint + number - 1, user_id, key, type, before, after
-    from (
-      select app_id, import_id from imports
-      where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid and attempt = ${claim.attempt}::integer
-        and state = ${claim.state}
-      for share
-    ) held
-    cross join unnest(${userIds}::text[], ${keys}::text[], ${types}::text[], ${befores}::text[], ${afters}::text[])
-      with ordinality as given (user_id, key, type, before, after, number)
-    where ${line}::bigint + number > 1 -- without the header
-  `.execute(context.db)
-  if (numAffectedRows === 0n && line + (lines[0]?.length ?? 0) > 1) throw new ClaimLost()
+  const held = sql`select from imports
+    where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
+      and attempt = ${claim.attempt}::integer and state = ${claim.state}
+    for share`
+  await writeTogether(context.db, [mustFind(held.compile(context.db))], async () => ({
+    writes: [copyInto('undo_lines', copiedColumns, rows)],
+    result: undefined,
+  }))
+}
+
+const copiedColumns = ['app_id', 'import_id', 'line', 'user_id', 'keys', 'types', 'befores', 'afters'] as const
+
+/** Makes rows of `undo_lines` for `copyInto` from the lines of a changes file. */
+class UndoRows {
+  readonly #rows = new ByteWriter(2 ** 20)
+  /** The columns before the number of the first line. */
+  readonly #start: Buffer
+  /** The user of the open row. */
+  readonly #user = new ElementList('text')
+  #firstLine = 0
+  readonly #arrays = changesFileColumns.slice(1).map(() => new ElementList('text'))
+
+  constructor({ appId, importId }: Run['claim']) {
+    const start = new ByteWriter(2 ** 5)
+    start.write(Buffer.from([0, copiedColumns.length]))
+    start.writeInt32(4)
+    start.writeInt32(appId)
+    start.writeInt32(16)
+    start.write(Buffer.from(importId.replaceAll('-', ''), 'hex'))
+    this.#start = start.bytes.subarray(0, start.length)
+  }
+
+  /** Adds a line to the open row if it is of the same user, and opens a row otherwise. */
+  add(line: number, { bytes, start, end }: Cells): void {
+    const [from = 0, to = 0] = [start[0], end[0]]
+    if (this.#user.count === 0 || !this.#user.equals(0, bytes, from, to)) {
+      this.#endRow()
+      this.#user.begin().write(bytes, from, to)
+      this.#user.end()
+      this.#firstLine = line
+    }
+    for (const [index, array] of this.#arrays.entries()) addCell(array, bytes, start[index + 1], end[index + 1])
+  }
+
+  /** Returns the rows since the last call, valid until the next line is added. */
+  take(): Buffer {
+    this.#endRow()
+    const rows = this.#rows.bytes.subarray(0, this.#rows.length)
+    this.#rows.length = 0
+    return rows
+  }
+
+  #endRow(): void {
+    if (this.#user.count === 0) return
+    this.#rows.write(this.#start)
+    this.#rows.writeInt32(8)
+    this.#rows.writeInt32(Math.floor(this.#firstLine / 2 ** 32))
+    this.#rows.writeInt32(this.#firstLine | 0)
+    this.#user.writeTo(this.#rows, 0)
+    for (const list of this.#arrays) {
+      this.#rows.writeInt32(list.array().length)
+      this.#rows.write(list.array())
+      list.clear()
+    }
+    this.#user.clear()
+  }
+}
+
+/** Adds a cell to an array. No value is nothing, and an empty string has its quotes. */
+function addCell(array: ElementList, bytes: Buffer, start = 0, end = 0): void {
+  if (start === end && bytes[start - 1] !== quote) array.addNull()
+  else {
+    array.begin().write(bytes, start, end)
+    array.end()
+  }
 }
 
 /** Whether as many lines are loaded as the import has counted. After a crash of Postgres, there are none. */
 export async function areLoaded({ context, claim }: Run): Promise<boolean> {
   const { rows } = await sql<{ are_loaded: boolean }>`
-    select (select count(*) from undo_lines l where l.app_id = i.app_id and l.import_id = ${claim.importId}) = (
+    select (
+        select coalesce(sum(cardinality(keys)), 0) from undo_lines l
+        where l.app_id = i.app_id and l.import_id = ${claim.importId}
+      ) = (
         select coalesce(sum(of_key.value::bigint), 0)
         from jsonb_each(changes -> 'keys') keys cross join lateral jsonb_each_text(keys.value) of_key
       ) as are_loaded

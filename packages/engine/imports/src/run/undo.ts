@@ -54,17 +54,13 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
 /** Returns the last user whose lines are committed; an empty string if there is none. */
 async function userBefore({ context, claim, progress }: Run): Promise<string> {
   if (progress.position === 0) return ''
-  const found = await context.db
-    .selectFrom('undo_lines')
-    .select('user_id')
-    .where('app_id', '=', claim.appId)
-    .where('import_id', '=', claim.importId)
-    .orderBy('user_id')
-    .orderBy('line')
-    .offset(progress.position - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return found?.user_id ?? ''
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from (
+      select user_id, sum(cardinality(keys)) over (order by user_id, line) as position from undo_lines
+      where app_id = ${claim.appId} and import_id = ${claim.importId}
+    ) ends where position = ${progress.position}
+  `.execute(context.db)
+  return rows[0]?.user_id ?? ''
 }
 
 /** Undoes the lines of the next users, in one transaction. Returns the last of them; undefined if there is none. */
@@ -171,7 +167,10 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
         order by user_id limit ${usersAtATime}::integer
       ) users
     ), lines as materialized (
-      select * from undo_lines where ${ofUndo} and user_id = any((select ids from chosen)::text[])
+      select user_id, line + number - 1 as line, key, type, before, after
+      from undo_lines cross join unnest(keys, types, befores, afters)
+        with ordinality as of_user (key, type, before, after, number)
+      where ${ofUndo} and user_id = any((select ids from chosen)::text[])
     ), values as (
       select user_id, key, type, line, befores[1] as first_before, befores[count] as last_before, afters[count] as last_after
       from (

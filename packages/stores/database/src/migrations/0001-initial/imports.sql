@@ -206,16 +206,17 @@ begin
   ), '{}');
 end $$;
 
--- The lines of changes files that are being undone, by user. Unlogged: after a crash they are read from the file again.
+-- The lines of changes files that are being undone. A row has lines of one user that follow each other, and the number
+-- of the first one. Unlogged: after a crash they are read from the file again.
 create unlogged table undo_lines (
   app_id integer not null,
   import_id uuid not null,
   user_id text collate "C" not null,
   line bigint not null,
-  key text not null,
-  type text not null,
-  before text,
-  after text,
+  keys text[] not null,
+  types text[] not null,
+  befores text[] not null,
+  afters text[] not null,
   primary key (app_id, import_id, user_id, line)
 );
 
