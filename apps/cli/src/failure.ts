@@ -10,10 +10,10 @@ export class Failure extends Error {
 }
 
 /**
- * Returns an error's message. An `AggregateError` has none of its own, so the messages of its causes are joined. Node
- * throws it if every address of a host refuses the connection.
+ * Returns an error's message. An error without one, as Node throws it if every address of a host refuses the
+ * connection, has those of its causes.
  */
 export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ')
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ')
   return error instanceof Error ? error.message : String(error)
 }
