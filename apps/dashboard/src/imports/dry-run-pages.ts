@@ -1,4 +1,4 @@
-import { type Html, html } from '@sluice/html'
+import { html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
@@ -13,21 +13,6 @@ const shownKeys = 100
 export function isImportable({ view, fileStored, importedAs }: ImportDetails): boolean {
   const isOfRows = view.dry_run === true && view.undo_of === undefined
   return fileStored && isOfRows && view.state === 'completed' && importedAs === null
-}
-
-/** Renders the end of a dry run's page; undefined if there is nothing to import. */
-export function afterDryRunPart(appId: number, details: ImportDetails): Html | undefined {
-  const { importedAs } = details
-  if (importedAs !== null)
-    return html`<p>The file is imported as <a href="/apps/${appId}/imports/${importedAs}">${importedAs.slice(0, 8)}</a>.</p>`
-  if (!isImportable(details)) return undefined
-  const { import_id: importId } = details.view
-  return html`<section class="card" aria-labelledby="next">
-    <h2 id="next">Next</h2>
-    <p>Import the file as it was checked, with these types. To change the file or a type, choose the file again on the
-      <a href="/apps/${appId}/data-import">Data import</a> page.</p>
-    <p class="actions"><a class="button main" href="/apps/${appId}/imports/${importId}/import">Import this file now…</a></p>
-  </section>`
 }
 
 /**

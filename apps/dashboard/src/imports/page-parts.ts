@@ -1,7 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import { type ImportDetails, isCancellable } from '@sluice/imports'
 import { changesPart } from './changes-part.ts'
-import { afterDryRunPart } from './dry-run-pages.ts'
+import { isImportable } from './dry-run-pages.ts'
 import { heldPart } from './held-pages.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
@@ -23,14 +23,17 @@ export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
     progress: html`${progressPart(appId, snapshot)}${heldPart(snapshot.details)}`,
     actions: actionsOf(appId, snapshot.details),
-    report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}${afterDryRunPart(appId, snapshot.details)}`,
+    report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}`,
   }
 }
 
-/** Renders what a person can do next: approve or cancel the import, retry it, or import a corrected file. */
+/** Renders what a person can do next: import what a dry run checked, approve or cancel an import, retry or undo it. */
 function actionsOf(appId: number, details: ImportDetails): Html {
-  const { view } = details
-  const address = `/apps/${appId}/imports/${view.import_id}`
+  const { view, importedAs } = details
+  const ofApp = `/apps/${appId}/imports`
+  const address = `${ofApp}/${view.import_id}`
+  if (importedAs !== null)
+    return html`<p>The file is imported as <a href="${ofApp}/${importedAs}">${importedAs.slice(0, 8)}</a>.</p>`
   if (isCancellable(view.state)) {
     return html`<p class="actions">
       ${view.state === 'held' && html`<a class="button main" href="${address}/approve">Approve…</a>`}
@@ -43,10 +46,12 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   // The dry run of an undo leads to the undo.
   const undone = view.undo_of !== undefined && view.dry_run && view.state === 'completed' ? view.undo_of : undefined
   const toUndo = undone ?? (isUndoable(view) ? view.import_id : undefined)
-  if (!hasErrors && !canRetry && toUndo === undefined) return html``
+  const canImport = isImportable(details)
+  if (!canImport && !hasErrors && !canRetry && toUndo === undefined) return html``
   return html`<p class="actions">
+    ${canImport && html`<a class="button main" href="${address}/import">Import this file now…</a>`}
     ${hasErrors && html`<a class="button${isFaulty && ' main'}" href="/apps/${appId}/data-import">Import a corrected file…</a>`}
     ${canRetry && html`<a class="button${!isFaulty && ' main'}" href="${address}/retry">Retry the import…</a>`}
-    ${toUndo !== undefined && html`<a class="button" href="/apps/${appId}/imports/${toUndo}/undo">Undo…</a>`}
+    ${toUndo !== undefined && html`<a class="button" href="${ofApp}/${toUndo}/undo">Undo…</a>`}
   </p>`
 }
