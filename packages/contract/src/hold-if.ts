@@ -73,3 +73,25 @@ export function holdIfText(holdIf: HoldIf): string {
     .map((bound) => bound.join('='))
     .join(',')
 }
+
+/** What people call the bounds, in forms and mails. */
+export const boundLabels: Readonly<Record<HoldBound, string>> = {
+  failed_percent: 'Percent of rows with errors',
+  changed_percent: 'Percent of rows that change or remove a stored value',
+  removed_percent: 'Percent of rows that remove a stored value',
+  new_keys: 'Number of new keys',
+}
+
+/**
+ * Returns a reason of a held import (changes.md §2, Held) in the words of {@link boundLabels}.
+ *
+ * @example
+ * ```ts
+ * holdReasonText('new_keys is 3, over 0') // → "Number of new keys: 3, more than 0"
+ * ```
+ */
+export function holdReasonText(reason: string): string {
+  const [, name = '', found, bound] = /^(\w+) is (\S+), over (\S+)$/.exec(reason) ?? []
+  if (!isHoldBound(name)) return 'It was asked for, whatever the file changes'
+  return `${boundLabels[name]}: ${found}, more than ${bound}`
+}

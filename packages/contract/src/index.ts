@@ -2,7 +2,16 @@ export * from './answers.ts'
 export { type Checked, checkRequest, documented, documentedAll, listOf, member, nameOf } from './check.ts'
 export { type MappedColumn, parseColumnMapping, parseColumnNames } from './column-mapping.ts'
 export { type ErrorAnswer, errors, notAnObject, notJson, type TextAnswer, tooManyValues } from './errors.ts'
-export { type HoldBound, type HoldIf, holdBounds, holdIfOf, holdIfText, parseHoldIf } from './hold-if.ts'
+export {
+  boundLabels,
+  type HoldBound,
+  type HoldIf,
+  holdBounds,
+  holdIfOf,
+  holdIfText,
+  holdReasonText,
+  parseHoldIf,
+} from './hold-if.ts'
 export { isIdempotencyKey } from './idempotency-key.ts'
 export { type ImportListRequest, importCursor, importListQuery, importWaitQuery } from './import-list.ts'
 export {

@@ -1,28 +1,5 @@
-import { type HoldBound, type HoldIf, holdBounds, parseHoldIf } from '@sluice/contract'
+import { boundLabels, type HoldBound, type HoldIf, holdBounds, parseHoldIf } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
-
-/** What the form calls the bounds. */
-const labels: Readonly<Record<HoldBound, string>> = {
-  failed_percent: 'Percent of rows with errors',
-  changed_percent: 'Percent of rows that change or remove a stored value',
-  removed_percent: 'Percent of rows that remove a stored value',
-  new_keys: 'Number of new keys',
-}
-
-/**
- * Returns a reason of the API (changes.md §2, Held) in the words of this form.
- *
- * @example
- * ```ts
- * reasonText('new_keys is 3, over 0') // → "Number of new keys: 3, more than 0"
- * ```
- */
-export function reasonText(reason: string): string {
-  const [, name, found, bound] = /^(\w+) is (\S+), over (\S+)$/.exec(reason) ?? []
-  const known = holdBounds.find((known) => known === name)
-  if (known === undefined) return 'It was asked for, whatever the file changes'
-  return `${labels[known]}: ${found}, more than ${bound}`
-}
 
 /** The name of a bound's field. Forms have another field `new_keys`. */
 const nameOf = (bound: HoldBound) => `hold_${bound}`
@@ -31,7 +8,7 @@ const nameOf = (bound: HoldBound) => `hold_${bound}`
 export function holdIfFields(current: HoldIf, form?: string): Html {
   const bounds = typeof current === 'string' ? {} : current
   const ofForm = form !== undefined && html` form="${form}"`
-  const field = (bound: HoldBound) => html`<label class="bound">${labels[bound]}
+  const field = (bound: HoldBound) => html`<label class="bound">${boundLabels[bound]}
       <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${bounds[bound]}"${ofForm}></label>`
   return html`<fieldset class="narrow">
     <legend>Ask before applying if a file has more than</legend>
@@ -55,7 +32,7 @@ export function readHoldIf(form: URLSearchParams): { holdIf: HoldIf | undefined 
     // Other spellings of numbers, such as hexadecimal ones, are refused like words.
     bounds[bound] = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
     const parsed = parseHoldIf({ [bound]: bounds[bound] })
-    if ('problem' in parsed) return { problem: `${labels[bound]}${parsed.problem.slice(bound.length)}.` }
+    if ('problem' in parsed) return { problem: `${boundLabels[bound]}${parsed.problem.slice(bound.length)}.` }
   }
   return { holdIf: Object.keys(bounds).length === 0 ? 'never' : bounds }
 }

@@ -1,8 +1,8 @@
+import { holdReasonText } from '@sluice/contract'
 import { type Html, html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
-import { reasonText } from '../data-import/hold-if-fields.ts'
 import { count, counted, time } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 import { summary } from './changes-part.ts'
@@ -16,7 +16,7 @@ export function heldPart({ view: { held, dry_run: isDryRun } }: ImportDetails): 
   if (held === null) return undefined
   return html`<div class="notice warn">
     <p><strong>${isDryRun ? 'The import would be held for approval:' : 'The import is held for approval:'}</strong></p>
-    <ul>${held.reasons.map((reason) => html`<li>${reasonText(reason)}</li>`)}</ul>
+    <ul>${held.reasons.map((reason) => html`<li>${holdReasonText(reason)}</li>`)}</ul>
     ${held.until !== null && html`<p>Without approval, it fails at ${time(new Date(held.until))}. Later imports of the app wait for it.</p>`}
   </div>`
 }

@@ -18,7 +18,9 @@ const held = {
 test('the mail of a held import has the reasons, the counts, the end of the hold, the link and the command', () => {
   const { subject, text, html } = heldNotification(held)
   expect(subject).toBe('Profile import held for approval · “people.csv” in “Shop”')
-  expect(text).toContain('Why it is held:\nchanged_percent is 31.4, over 20\nnew_keys is 3, over 0\n')
+  expect(text).toContain(
+    'Why it is held:\nPercent of rows that change or remove a stored value: 31.4, more than 20\nNumber of new keys: 3, more than 0\n',
+  )
   expect(text).toContain('Rows read: 1,200\nRows with errors: 3\n')
   expect(text).toContain(
     'Values added: 12\nValues changed: 1,365\nValues removed: 2\nHeld until: 2026-03-04 05:06 UTC\n',

@@ -1,4 +1,4 @@
-import type { ImportChanges } from '@sluice/contract'
+import { holdReasonText, type ImportChanges } from '@sluice/contract'
 import { changeFacts } from './change-facts.ts'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
@@ -28,7 +28,7 @@ export function heldNotification(held: HeldImport): Content {
   const { importId, appName, fileName, reasons, rowsTotal, rowsFailed, changes, until, pageUrl } = held
   const blocks = [
     `A profile import of the app ${quoted(appName)} is held: nothing is applied until somebody approves it.`,
-    ['Why it is held:', ...reasons].join('\n'),
+    ['Why it is held:', ...reasons.map(holdReasonText)].join('\n'),
     {
       facts: {
         ...(fileName !== undefined && { File: quoted(fileName) }),
