@@ -76,7 +76,7 @@ function figures({ imports: { active, ended, oldestWaiting, oldestHeld }, worker
     ${oldestHeld && importTile('held', active.held, oldest(oldestHeld))}
     ${importTile('processing', active.processing, html`${count(Math.round(rate))} rows/s`)}
     ${importTile('awaiting_upload', active.awaiting_upload)}
-    ${tile(html`<a href="#workers" aria-label="Workers alive: ${count(alive)}">${count(alive)}</a>`, alive === 1 ? 'worker alive' : 'workers alive', alive === 0 && 'bad')}
+    ${tile(html`<a href="#workers" aria-label="Workers alive: ${count(alive)}">${count(alive)}</a>`, 'Workers alive', alive === 0 && 'bad')}
     ${(['completed', 'failed', ...others] as const).map((state) => endedTile(state, ended[state]))}
   </ul>`
 }
