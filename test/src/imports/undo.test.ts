@@ -81,6 +81,21 @@ test('values that changed since stay and are reported with their last line; rest
   expect(undone.view).toMatchObject({ rows_total: 7, rows_applied: 6, rows_failed: 1, undo_of: view.import_id })
 })
 
+test('a changes file that is loaded and undone in several transactions is undone whole, with users who come twice', async () => {
+  const ids = Array.from({ length: 2_500 }, (_, number) => `user-${number}`)
+  const appId = await openApp(fixture, ids)
+  const { context } = fixture
+  const large = { ...fixture, context: { ...context, settings: { ...context.settings, BATCH_ROWS: 1_000 } } }
+  await importFile(large, appId, `user_id,plan\n${ids.map((id) => `${id},"old ""${id}"""\n`).join('')}`)
+  const before = await profilesOf(fixture, appId)
+  const rows = [...ids, ...ids.slice(0, 500)].map((id, number) => `${id},new,${number}\n`)
+  const { view } = await importFile(large, appId, `user_id,plan,n\n${rows.join('')}`, keep)
+  const undone = await undo(appId, view.import_id)
+  // The second row of a user changes n alone.
+  expect(undone.view).toMatchObject({ rows_total: 5_500, rows_failed: 0, rows_changed: 2_500 })
+  expect(await profilesOf(fixture, appId)).toEqual(before)
+})
+
 test('rows that an undo took back are applied again by the same file', async () => {
   const appId = await openApp(fixture, ['u1'])
   const file = 'user_id,plan\nu1,a\n'
