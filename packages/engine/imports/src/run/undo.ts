@@ -9,7 +9,7 @@ import {
 } from '@sluice/batches'
 import { fileMessages, valueMessages } from '@sluice/contract'
 import { FileError, RowSplitter } from '@sluice/csv'
-import { type Database, lookUpBySets, prepared, sql, writeTogether } from '@sluice/database'
+import { type Database, lookUpBySets, prepared, type RawBuilder, sql, writeTogether } from '@sluice/database'
 import { keepUsers } from '@sluice/profiles'
 import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
@@ -139,6 +139,13 @@ const stored = (text: string) =>
   sql.raw(`case when ${text} is null then 'null' when type = 'string' then to_jsonb(${text})
     when type = 'datetime' then to_jsonb(rtrim(replace(${text}, 'T', ' '), 'Z')) else to_jsonb(${text}::numeric) end`)
 
+/** Selects single lines of rows of `undo_lines`. */
+const linesOf = (rows: RawBuilder<unknown>) => sql`
+  select user_id, line + number - 1 as line, key, type, before, after
+  from undo_lines cross join unnest(keys, types, befores, afters)
+    with ordinality as of_user (key, type, before, after, number)
+  where ${rows}`
+
 /** Selects the values that stay, from `judged`. */
 const failedLines = sql`
   select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
@@ -167,10 +174,7 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
         order by user_id limit ${usersAtATime}::integer
       ) users
     ), lines as materialized (
-      select user_id, line + number - 1 as line, key, type, before, after
-      from undo_lines cross join unnest(keys, types, befores, afters)
-        with ordinality as of_user (key, type, before, after, number)
-      where ${ofUndo} and user_id = any((select ids from chosen)::text[])
+      ${linesOf(ofUndo)} and user_id = any((select ids from chosen)::text[])
     ), values as (
       select user_id, key, type, line, befores[1] as first_before, befores[count] as last_before, afters[count] as last_after
       from (
