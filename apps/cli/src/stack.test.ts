@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +16,19 @@ test('a command for another database uses no settings, keys, addresses or storag
   })
   lock.exec('begin exclusive')
   const database = 'postgres://sluice@127.0.0.1:1/stack'
+  const key = randomBytes(32).toString('base64')
   const [api, dashboard] = ['http://127.0.0.1:3000', 'http://127.0.0.1:3001']
-  const info = { pid: process.pid, database, api, dashboard, settings: { WEBHOOK_ALLOW_HTTP: 'true' } }
+  const info = {
+    pid: process.pid,
+    database,
+    api,
+    dashboard,
+    settings: { WEBHOOK_ALLOW_HTTP: 'true', ENCRYPTION_KEYS: key },
+  }
   await writeFile(join(home, 'stack.json'), JSON.stringify(info))
   vi.stubEnv('SLUICE_HOME', home)
-  vi.stubEnv('DATABASE_URL', undefined)
+  for (const name of ['DATABASE_URL', 'ENCRYPTION_KEYS']) vi.stubEnv(name, undefined)
+  expect(await encryptionKeys()).toEqual([Buffer.from(key, 'base64')])
   expect((await webhookRule()).allowsHttp).toBe(true)
   vi.stubEnv('DATABASE_URL', database)
   expect((await webhookRule()).allowsHttp).toBe(true)

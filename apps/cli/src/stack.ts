@@ -106,11 +106,10 @@ function noStackOfDatabase(setting: string): Failure {
 /** Returns the keys that encrypt secrets: `ENCRYPTION_KEYS`, or the key of the running stack. */
 export async function encryptionKeys(): Promise<readonly Buffer[]> {
   const env = await environment()
-  if (!env.ENCRYPTION_KEYS && (await stackOfDatabase()) === undefined) {
-    throw noStackOfDatabase('ENCRYPTION_KEYS')
-  }
+  const stack = env.ENCRYPTION_KEYS ? undefined : await stackOfDatabase()
+  if (!env.ENCRYPTION_KEYS && stack === undefined) throw noStackOfDatabase('ENCRYPTION_KEYS')
   const { readSettings } = await import('@sluice/config')
-  const ENCRYPTION_KEYS = await encryptionKeysOf(home(), env)
+  const ENCRYPTION_KEYS = stack?.settings?.ENCRYPTION_KEYS ?? (await encryptionKeysOf(home(), env))
   return readSettings({ ...env, ENCRYPTION_KEYS }, ['ENCRYPTION_KEYS']).ENCRYPTION_KEYS
 }
 

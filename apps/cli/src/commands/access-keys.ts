@@ -83,6 +83,10 @@ function addDeleteCommand(accessKeys: Command): void {
     })
 }
 
+/** Without this, a shell with the old key alone would suggest that the old key can be removed. */
+const oneKey =
+  '\n\nENCRYPTION_KEYS of this command has one key only. To replace a key, give the new key and the old one, as the processes have them.'
+
 function addReencryptCommand(accessKeys: Command): void {
   const reencrypt = accessKeys
     .command('reencrypt')
@@ -94,6 +98,10 @@ function addReencryptCommand(accessKeys: Command): void {
         async (db) => (await reencryptSecrets(db, keys)) + (await reencryptEndpointSecrets(db, keys)),
         (secrets) => ({ outcome: outcomeOf(secrets > 0), target: `${secrets} secrets` }),
       )
-      print(reencrypt, { reencrypted }, () => `Secrets re-encrypted: ${count(reencrypted)}`)
+      print(
+        reencrypt,
+        { reencrypted },
+        () => `Secrets re-encrypted: ${count(reencrypted)}${keys.length > 1 ? '' : oneKey}`,
+      )
     })
 }

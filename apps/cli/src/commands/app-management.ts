@@ -2,6 +2,7 @@ import { listAppSummaries, renameApp, showApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
 import { holdIfText } from '@sluice/contract'
 import { beginAppDeletion, deleteApp } from '@sluice/deletions'
+import { findPauses } from '@sluice/imports'
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { withAudit } from '../audit.ts'
@@ -15,12 +16,14 @@ export function addAppManagementCommands(apps: Command): void {
     .command('list')
     .description('all apps')
     .action(async () => {
-      const summaries = await withDatabase(listAppSummaries)
+      const [summaries, { ofAllApps }] = await withDatabase(
+        async (db) => [await listAppSummaries(db), await findPauses(db, 0)] as const,
+      )
       const rows = summaries.map(({ app_id, name, created_at, paused, deleting }) => ({
         APP: String(app_id),
         NAME: name,
         CREATED: dateOf(created_at),
-        IMPORTS: deleting ? 'being deleted' : paused ? 'paused' : 'run',
+        IMPORTS: deleting ? 'being deleted' : ofAllApps !== null ? 'paused (all apps)' : paused ? 'paused' : 'run',
       }))
       printList(list, summaries, rows, 'No apps.')
     })

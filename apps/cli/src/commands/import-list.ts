@@ -1,5 +1,6 @@
 import { requireApp } from '@sluice/accounts'
 import type { ImportSource, ImportState, ImportView } from '@sluice/client'
+import { importSources, importStates } from '@sluice/contract/answers'
 import { type FilterTexts, findImports, parseImportFilter, showImports } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, forClients, openClient, withClientOptions } from '../api-client.ts'
@@ -45,7 +46,7 @@ interface Listed {
 async function listAsOperator({ app, all, since, until, state, source, text }: ListOptions): Promise<Listed[]> {
   if (app !== undefined && all) throw new Failure('--app and --all exclude each other', 2)
   const filter = parseImportFilter({ state, source, text })
-  if ('invalid' in filter) throw new Failure(`--${filter.invalid} is not valid`, 2)
+  if ('invalid' in filter) throw new Failure(invalidFilter(filter.invalid), 2)
   const links = await linkBase()
   return await withDatabase(async (db) => {
     if (app !== undefined) await requireApp(db, app)
@@ -54,6 +55,11 @@ async function listAsOperator({ app, all, since, until, state, source, text }: L
     const views = await showImports(db, links, [...appOf.keys()])
     return views.map((view) => ({ ...(all && { appId: appOf.get(view.import_id) }), view }))
   })
+}
+
+function invalidFilter(option: string): string {
+  const known = option === 'state' ? importStates : option === 'source' ? importSources : undefined
+  return `--${option} is not valid${known === undefined ? '' : `: it can be ${known.join(', ')}`}`
 }
 
 async function listAsClient({ state, source, text, since, until, ...options }: ListOptions): Promise<Listed[]> {

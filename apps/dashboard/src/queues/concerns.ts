@@ -127,7 +127,7 @@ function mildConcerns({ imports, mails, now }: Overview): Concern[] {
     failed > 0 &&
       concern(`${counted(failed, 'import')} failed within 24 hours.`, {
         advice:
-          'The reasons are in the table below. A fault of the file is for its sender. After an outage, retry from the page of the import.',
+          'The reasons are in the table below. A fault of the file is for its sender. After an outage, retry the import on its page, or several at once on the page All imports.',
       }),
     mails.failed > 0 &&
       concern(`${counted(mails.failed, 'mail')} refused permanently within 24 hours.`, {

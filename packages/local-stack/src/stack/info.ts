@@ -16,7 +16,10 @@ export interface StackInfo {
   inbox?: string
   /** Contains the password, and must therefore stay on this machine. */
   database: string
-  /** Settings of the stack that commands must follow, too. Absent if the environment sets none of these settings. */
+  /**
+   * Settings of the stack that commands must follow, too, with its encryption keys. Absent if the environment sets none
+   * of these settings.
+   */
   settings?: Record<string, string>
   /** The process that starts and stops the other processes. */
   pid: number

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -56,8 +57,9 @@ describe('a stack', () => {
   })
 
   test('names settings that commands follow in stack.json, if the environment sets them', async () => {
-    const stack = await start({ env: { ...outside, WEBHOOK_ALLOW_HTTP: 'true', LOG_LEVEL: 'warn' }, apps: [] })
-    expect(stack.info.settings).toEqual({ WEBHOOK_ALLOW_HTTP: 'true' })
+    const shared = { WEBHOOK_ALLOW_HTTP: 'true', ENCRYPTION_KEYS: randomBytes(32).toString('base64') }
+    const stack = await start({ env: { ...outside, ...shared, LOG_LEVEL: 'warn' }, apps: [] })
+    expect(stack.info.settings).toEqual(shared)
   })
 
   // design.md §2, stack.json.
@@ -71,6 +73,7 @@ describe('a stack', () => {
       api: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       storage: outside.S3_ENDPOINT,
       database: outside.DATABASE_URL,
+      settings: { ENCRYPTION_KEYS: outside.ENCRYPTION_KEYS },
       pid: process.pid,
       processes: { api: [expect.any(Number)], worker: [expect.any(Number), expect.any(Number)] },
     })

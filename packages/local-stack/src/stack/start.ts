@@ -119,8 +119,8 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
   return () => structuredClone(info)
 }
 
-/** Settings of the apps that change what a command of `sluice` accepts. */
-const sharedSettings = ['WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS']
+/** Settings of the apps that commands of `sluice` need as well. */
+const sharedSettings = ['ENCRYPTION_KEYS', 'WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS']
 
 function settingsForCommands(env: Environment): Pick<StackInfo, 'settings'> {
   const given = sharedSettings.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []))
