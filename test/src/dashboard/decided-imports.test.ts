@@ -59,7 +59,13 @@ test('the page of an import offers an undo, whose button follows the numbers of 
   const dryRunId = /imports\/([0-9a-f-]{36})">dry run</.exec(counting)?.[1] ?? ''
   await runImport(fixture.context, await claim(fixture, appId, dryRunId), new AbortController().signal)
   const counted = (await visitor.get(`${address}/undo`)).text
-  expect(counted).toMatch(/The undo would change:.*0 values added, 0 changed, 1 removed/s)
+  expect(counted).toMatch(/The undo would change:.*1 row with changes. Values: 1 removed/s)
   expect(counted).toContain('Undo the import')
-  expect((await visitor.post(`${address}/undo`)).status).toBe(303)
+  const undoing = await visitor.post(`${address}/undo`)
+  expect(undoing.status).toBe(303)
+  const undo = undoing.headers.get('location') ?? ''
+  expect((await visitor.get(undo)).text).toContain(`<h1>Undo ${undo.split('/').at(-1)?.slice(0, 8)}</h1>`)
+  const undone = (await visitor.get(address)).text
+  expect(undone).toContain(`<dt>Undone by</dt><dd><a href="${undo}">`)
+  expect(undone).not.toContain('Undo…')
 })

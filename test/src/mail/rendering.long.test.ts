@@ -23,6 +23,7 @@ const ended = {
   appName: 'Corner shop',
   state: 'completed',
   dryRun: false,
+  isUndo: false,
   rowsTotal: 1_000_000,
   rowsApplied: 990_000,
   rowsFailed: 10_000,

@@ -30,7 +30,13 @@ type Changes = NonNullable<ImportDetails['view']['changes']>
 
 /** Returns the counts of changes in words. */
 export function summary({ rows, values }: Changes): string {
-  return `${counted(rows.created, 'user')} with first values, ${counted(rows.changed, 'other row')} with changes: ${count(values.added)} values added, ${count(values.changed)} changed, ${count(values.removed)} removed.`
+  const withChanges = [
+    ...(rows.created > 0 ? [`${counted(rows.created, 'user')} with first values`] : []),
+    ...(rows.changed > 0 ? [`${counted(rows.changed, rows.created > 0 ? 'other row' : 'row')} with changes`] : []),
+  ]
+  if (withChanges.length === 0) return 'nothing.'
+  const ofValues = (['added', 'changed', 'removed'] as const).filter((kind) => values[kind] > 0)
+  return `${withChanges.join(', ')}. Values: ${ofValues.map((kind) => `${count(values[kind])} ${kind}`).join(', ')}.`
 }
 
 function keyTable(keys: Changes['keys']): Html {

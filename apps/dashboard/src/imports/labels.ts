@@ -40,5 +40,7 @@ export function sourceName({ source }: ImportSummary): string {
 
 /** Returns the name of an import: the name of its file, or the beginning of its ID. */
 export function importName({ view }: { view: ImportSummary }): string {
+  if (view.source === 'undo')
+    return `Undo ${view.file_name === null ? view.import_id.slice(0, 8) : `of ${view.file_name}`}`
   return view.file_name ?? `Import ${view.import_id.slice(0, 8)}`
 }

@@ -45,7 +45,7 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   const hasErrors = isFaulty || (view.state === 'completed' && view.rows_failed > 0)
   // The dry run of an undo leads to the undo.
   const undone = view.undo_of !== undefined && view.dry_run && view.state === 'completed' ? view.undo_of : undefined
-  const toUndo = undone ?? (isUndoable(view) ? view.import_id : undefined)
+  const toUndo = undone ?? (details.undoneBy === null && isUndoable(view) ? view.import_id : undefined)
   const canImport = isImportable(details)
   if (!canImport && !hasErrors && !canRetry && toUndo === undefined) return html``
   return html`<p class="actions">

@@ -96,11 +96,13 @@ const precedingWords = {
   held: 'which is held until somebody approves it',
 } as const
 
-function facts(appId: number, { view, byteSize, contentType, requestedBy, isOfDryRun }: ImportDetails): Html {
+function facts(appId: number, details: ImportDetails): Html {
+  const { view, byteSize, contentType, requestedBy, isOfDryRun, undoneBy } = details
   return html`<dl class="facts">
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
     ${view.retry_of !== undefined && html`<dt>${isOfDryRun ? 'Imported from dry run' : 'Retry of'}</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
     ${view.undo_of !== undefined && html`<dt>Undo of</dt><dd><a href="/apps/${appId}/imports/${view.undo_of}">${view.undo_of.slice(0, 8)}</a></dd>`}
+    ${undoneBy !== null && html`<dt>Undone by</dt><dd><a href="/apps/${appId}/imports/${undoneBy}">${undoneBy.slice(0, 8)}</a></dd>`}
     <dt>Requested</dt><dd>${time(new Date(view.requested_at))}${requestedBy !== null && ` by ${requestedBy}`}</dd>
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}
     ${view.finished_at !== null && html`<dt>Ended</dt><dd>${time(new Date(view.finished_at))}</dd>`}

@@ -9,7 +9,7 @@ export function changeFacts(changes: ImportChanges | undefined): Record<string, 
   const { rows, values } = changes
   const facts = {
     'Users with first values': rows.created,
-    'Other rows with changes': rows.changed,
+    [rows.created > 0 ? 'Other rows with changes' : 'Rows with changes']: rows.changed,
     'Values added': values.added,
     'Values changed': values.changed,
     'Values removed': values.removed,

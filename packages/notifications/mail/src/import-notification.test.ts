@@ -13,6 +13,7 @@ const ended = {
   changes: undefined,
   state: 'completed' as const,
   dryRun: false,
+  isUndo: false,
   error: undefined,
   errorFile: undefined,
   errorFileEndsBeforeRow: undefined,
@@ -48,6 +49,14 @@ test('the mail of a cancelled import states how many rows were applied, and that
   const waiting = importNotification({ ...ended, state: 'cancelled', rowsTotal: 0, rowsApplied: 0 })
   expect(waiting.subject).toBe('Profile import cancelled: 0 rows applied · “Shop”')
   expect(waiting.text).toContain('Nothing was applied.')
+})
+
+test('the mail of an undo, and of its dry run, says that it is one', () => {
+  const undo = importNotification({ ...ended, isUndo: true, rowsFailed: 0 })
+  expect(undo.subject).toMatch(/^Undo of a profile import completed: /)
+  expect(undo.text).toMatch(/^An undo of a profile import of the app “Shop” has completed\./)
+  const dryRun = importNotification({ ...ended, isUndo: true, dryRun: true, state: 'cancelled' })
+  expect(dryRun.text).toMatch(/^A dry run of an undo of the app “Shop” was cancelled\./)
 })
 
 test('the mail of a dry run states how many rows have no errors, and that nothing was applied', () => {

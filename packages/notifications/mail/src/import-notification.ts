@@ -19,6 +19,8 @@ export interface EndedImport {
   state: 'completed' | 'failed' | 'cancelled'
   /** The file was only checked. */
   dryRun: boolean
+  /** It takes back what another import changed. */
+  isUndo: boolean
   /** Why the import failed; undefined if it did not fail. */
   error: string | undefined
   /** The link to the error file, and the days for which it is valid; undefined if there is no error file. */
@@ -88,12 +90,17 @@ function commonestErrors({ errorCounts }: EndedImport): string | undefined {
 }
 
 function headline(ended: EndedImport): { subject: string; opening: string } {
-  const what = ended.dryRun ? 'dry run' : 'import'
+  const [article, name] = nameOf(ended)
   const reason = ended.error === undefined ? { fixed: counts(ended), whole: undefined } : reasonOf(ended.error)
   return {
-    subject: `Profile ${what} ${ended.state}${reason.fixed === undefined ? '' : `: ${reason.fixed}`}`,
-    opening: `A profile ${what} of the app ${quoted(ended.appName)} ${ended.state === 'cancelled' ? 'was' : 'has'} ${ended.state}${reason.whole === undefined ? '.' : `: ${reason.whole}`}`,
+    subject: `${name[0]?.toUpperCase()}${name.slice(1)} ${ended.state}${reason.fixed === undefined ? '' : `: ${reason.fixed}`}`,
+    opening: `${article} ${name} of the app ${quoted(ended.appName)} ${ended.state === 'cancelled' ? 'was' : 'has'} ${ended.state}${reason.whole === undefined ? '.' : `: ${reason.whole}`}`,
   }
+}
+
+function nameOf({ dryRun, isUndo }: EndedImport): [article: string, name: string] {
+  if (isUndo) return dryRun ? ['A', 'dry run of an undo'] : ['An', 'undo of a profile import']
+  return ['A', `profile ${dryRun ? 'dry run' : 'import'}`]
 }
 
 /** Messages that may appear in a subject because they contain no text of the file. Every figure in them is 0 here. */

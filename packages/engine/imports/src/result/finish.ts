@@ -219,6 +219,7 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     ...about,
     state: end.state,
     dryRun: claim.dryRun,
+    isUndo: claim.undoOf !== null,
     rowsApplied: counts.rows_applied,
     rowsChanged: counts.rows_changed,
     changes: claim.keepsChanges || claim.dryRun ? toChanges(counts.changes) : undefined,

@@ -43,6 +43,8 @@ export interface ImportDetails {
   isOfDryRun: boolean
   /** The import of this dry run's file that has completed or has not ended; null if there is none. */
   importedAs: string | null
+  /** The undo that has taken the import back, or will; null if there is none. */
+  undoneBy: string | null
 }
 
 /** Looks up an import of an app for its page. Returns undefined if the app has no import with this ID. */
@@ -61,6 +63,7 @@ export async function showDetails(
     .select(sql<Date | null>`case when retry_at > now() then retry_at end`.as('retries_at'))
     .select(isOfDryRun.as('is_of_dry_run'))
     .select(importedAs.as('imported_as'))
+    .select(sql<string | null>`undone_by(app_id, import_id)`.as('undone_by'))
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirst()
@@ -80,6 +83,7 @@ export async function showDetails(
     requestedBy: row.requested_by,
     isOfDryRun: row.is_of_dry_run,
     importedAs: row.imported_as,
+    undoneBy: row.undone_by,
     wait: await waitOf(db, appId, row),
   }
 }
