@@ -42,7 +42,8 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   }
   const canRetry = isRetryable(details)
   const isFaulty = view.state === 'failed' && !(canRetry && mayPass(view.error ?? ''))
-  const hasErrors = isFaulty || (view.state === 'completed' && view.rows_failed > 0)
+  const isOfFile = view.undo_of === undefined
+  const hasErrors = isOfFile && (isFaulty || (view.state === 'completed' && view.rows_failed > 0))
   // The dry run of an undo leads to the undo.
   const undone = view.undo_of !== undefined && view.dry_run && view.state === 'completed' ? view.undo_of : undefined
   const toUndo = undone ?? (details.undoneBy === null && isUndoable(view) ? view.import_id : undefined)
@@ -51,7 +52,7 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   return html`<p class="actions">
     ${canImport && html`<a class="button main" href="${address}/import">Import this file now…</a>`}
     ${hasErrors && html`<a class="button${isFaulty && ' main'}" href="/apps/${appId}/data-import">Import a corrected file…</a>`}
-    ${canRetry && html`<a class="button${!isFaulty && ' main'}" href="${address}/retry">Retry the import…</a>`}
+    ${canRetry && html`<a class="button${view.state === 'failed' && !isFaulty && ' main'}" href="${address}/retry">Retry the import…</a>`}
     ${toUndo !== undefined && html`<a class="button" href="${ofApp}/${toUndo}/undo">Undo…</a>`}
   </p>`
 }

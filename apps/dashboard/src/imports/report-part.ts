@@ -23,7 +23,7 @@ export function reportPart(appId: number, { details, errors }: Snapshot): Html {
     ${details.view.error_file_ends_before_row !== undefined && missingRows(details.view)}
     ${details.view.warnings.length > 0 && warningList(details.view)}
     ${errors.rows.length > 0 && errorTable(appId, details, errors)}
-    ${details.columns !== null && columnTable(details)}`
+    ${details.columns !== null && details.view.undo_of === undefined && columnTable(details)}`
 }
 
 /** Number of error messages that are shown at once. The others are folded. */
@@ -105,11 +105,7 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
         view.error_file_url === null
           ? html`<span class="hint">A file with all these rows is available when the import has ended.</span>`
           : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
-            <span class="hint">${
-              view.dry_run
-                ? 'Correct these rows in your file, and import that file: this was a dry run, and the error file has no other rows.'
-                : 'Correct the rows and import the error file: its first column is ignored.'
-            } Values are unchanged: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
+            <span class="hint">${useOfErrorFile(view)} Values are unchanged: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
       }
     </p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">
@@ -123,6 +119,13 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
       )}</tbody>
     </table></div>
   </section>`
+}
+
+function useOfErrorFile({ dry_run: isDryRun, undo_of: undoOf }: ImportDetails['view']): string {
+  if (undoOf !== undefined) return 'These values stay as they are. The file is not for importing.'
+  return isDryRun
+    ? 'Correct these rows in your file, and import that file: this was a dry run, and the error file has no other rows.'
+    : 'Correct the rows and import the error file: its first column is ignored.'
 }
 
 /** Renders a value. A value at fault is marked, for screen readers as well. */

@@ -108,7 +108,9 @@ function tile(figure: Html, name: string, tone: string | false = false, more?: H
 function workerTable(workers: readonly AliveWorker[]): Html {
   if (workers.length === 0) return html`<p class="card">No worker was alive within the last hour.</p>`
   const doing = ({ imports, isLost }: AliveWorker) => {
-    if (imports.length === 0) return isLost ? '–' : 'idle'
+    // Another worker continues what a lost one had.
+    if (isLost) return '–'
+    if (imports.length === 0) return 'idle'
     return html`<ul class="plain">${imports.map(
       ({ appId, appName, importId, rowsTotal }) =>
         html`<li><a href="/apps/${appId}/imports/${importId}">${appName}</a>, ${counted(rowsTotal, 'row')} so far</li>`,

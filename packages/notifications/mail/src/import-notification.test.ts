@@ -52,9 +52,10 @@ test('the mail of a cancelled import states how many rows were applied, and that
 })
 
 test('the mail of an undo, and of its dry run, says that it is one', () => {
-  const undo = importNotification({ ...ended, isUndo: true, rowsFailed: 0 })
+  const undo = importNotification({ ...ended, isUndo: true, errorFile: { url: 'https://files.test/e', days: 7 } })
   expect(undo.subject).toMatch(/^Undo of a profile import completed: /)
   expect(undo.text).toMatch(/^An undo of a profile import of the app “Shop” has completed\./)
+  expect(undo.text).toContain('These values stay as they are: the file is not for importing.')
   const dryRun = importNotification({ ...ended, isUndo: true, dryRun: true, state: 'cancelled' })
   expect(dryRun.text).toMatch(/^A dry run of an undo of the app “Shop” was cancelled\./)
 })

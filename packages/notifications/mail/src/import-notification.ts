@@ -61,12 +61,19 @@ export function importNotification(ended: EndedImport): Content {
   const errors =
     ended.errorFile === undefined
       ? undefined
-      : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. ${ended.dryRun ? 'Correct the rows in your file before you import it: the error file has only these rows.' : 'Correct the rows and upload the error file: that column is ignored.'} The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
+      : `The error file holds ${ended.errorFileEndsBeforeRow === undefined ? 'every row that was' : 'rows that were'} not applied, with the reasons in its first column. ${useOfErrorFile(ended)} The link is valid for ${ended.errorFile.days} ${ended.errorFile.days === 1 ? 'day' : 'days'}.`
   const blocks = [
     ...[opening, whatStays(ended), { facts }, commonestErrors(ended), errors],
     ...[whatIsMissing(ended), whatMayBeWrong(ended)],
   ].filter((block) => block !== undefined)
   return renderContent(subjectWithNames(subject, ended), blocks, ...links(ended))
+}
+
+function useOfErrorFile({ dryRun, isUndo }: EndedImport): string {
+  if (isUndo) return 'These values stay as they are: the file is not for importing.'
+  return dryRun
+    ? 'Correct the rows in your file before you import it: the error file has only these rows.'
+    : 'Correct the rows and upload the error file: that column is ignored.'
 }
 
 function links({ errorFile, pageUrl, rowsFailed, state }: EndedImport) {
