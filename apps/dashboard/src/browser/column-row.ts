@@ -156,8 +156,12 @@ function conversionExamples(
   possible: readonly ValueForm[],
 ): (HTMLElement | string)[] {
   if (form === 'as-is') {
+    const [first] = possible
+    if (first === undefined) return []
+    const fitting = values.filter((value) => convertValue(value, first) !== undefined).length
+    const which = fitting === values.length ? 'All' : `${numberOf(fitting)} of the first ${numberOf(values.length)}`
     const names = possible.map((each) => `“${valueForms[each]}”`).join(' or ')
-    return possible.length === 0 ? [] : [`All values shown could be ${names}. Choose it to convert them.`]
+    return [`${which} values shown could be ${names}. Choose it to convert them.`]
   }
   const changed = [...new Set(values)].filter((value) => (convertValue(value, form) ?? value) !== value)
   const others = values.filter((value) => convertValue(value, form) === undefined)

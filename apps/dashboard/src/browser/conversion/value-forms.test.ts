@@ -131,6 +131,15 @@ test.each([
   [['1,5', '', '2'], ['decimal-comma']],
   [['1,5', '1E+021'], ['decimal-comma']],
   [['1,5', 'n/a'], []],
+  [[...Array(9).fill('1,5'), 'n/a'], ['decimal-comma']],
+  [[...Array(8).fill('1,5'), 'n/a'], []],
+  // One form fits all values, and another one fits nearly all.
+  [[...Array(9).fill('01.02.2026'), '31.12.2026'], ['day-first']],
+  [
+    [...Array(9).fill('01.02.2026'), '31.02.2026'],
+    ['day-first', 'month-first'],
+  ],
+  [[...Array(9).fill('2024-03-31T02:30:00'), 'n/a'], []],
   [['1.234', '5.678'], []],
   [['31.12.2026', '01.02.2026'], ['day-first']],
   [['12/31/2026'], ['month-first']],

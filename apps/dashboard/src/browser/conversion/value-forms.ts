@@ -108,19 +108,24 @@ function twoDigits(number: string): string {
   return number.padStart(2, '0')
 }
 
+/** The share of values that may be written otherwise in a column whose form is suggested, such as `n/a`. */
+const tolerated = 0.1
+
 /**
- * Returns the forms that all values of a column have, if at least one value would change. Empty values do not count. A
- * page may suggest these forms, but a person decides.
+ * Returns the forms that all values of a column have, or else those that nearly all have, if at least one value would
+ * change. Empty values do not count. A page may suggest these forms, but a person decides.
  */
-export function possibleForms(values: readonly string[]): ValueForm[] {
-  const forms = ['decimal-comma', 'day-first', 'month-first', 'date-time'] as const
-  const areTimes = values.every((value) => value === '' || isOfType(value, 'datetime'))
-  return forms.filter((form) => {
-    const converted = values.map((value) => (value === '' ? '' : convertValue(value, form)))
-    if (form === 'date-time' && areTimes) return false // an import reads them
+export function possibleForms(given: readonly string[]): ValueForm[] {
+  const values = given.filter((value) => value !== '')
+  const found = (['decimal-comma', 'day-first', 'month-first', 'date-time'] as const).flatMap((form) => {
+    const fitting = values.filter((value) => convertValue(value, form) !== undefined)
+    if (form === 'date-time' && fitting.every((value) => isOfType(value, 'datetime'))) return [] // an import reads them
     // A number without a comma may have an English point, which only looks like a grouping sign.
-    const isChanged = (value: string, index: number) =>
-      value !== converted[index] && (form !== 'decimal-comma' || value.includes(','))
-    return !converted.includes(undefined) && values.some(isChanged)
+    const isChanged = (value: string) =>
+      value !== convertValue(value, form) && (form !== 'decimal-comma' || value.includes(','))
+    const others = values.length - fitting.length
+    return others <= tolerated * values.length && fitting.some(isChanged) ? [{ form, others }] : []
   })
+  const fewest = Math.min(...found.map(({ others }) => others))
+  return found.filter(({ others }) => others === fewest).map(({ form }) => form)
 }
