@@ -112,8 +112,9 @@ function twoDigits(number: string): string {
 const tolerated = 0.1
 
 /**
- * Returns the forms that all values of a column have, or else those that nearly all have, if at least one value would
- * change. Empty values do not count. A page may suggest these forms, but a person decides.
+ * Returns the forms that all values of a column have, if at least one value would change. Without such a form, the
+ * forms that nearly all values have are returned. Empty values do not count. A page may suggest these forms, but a
+ * person decides.
  */
 export function possibleForms(given: readonly string[]): ValueForm[] {
   const values = given.filter((value) => value !== '')
