@@ -26,7 +26,8 @@ const families: Record<string, string> = {
 
 /** Returns the family of a column from its TypeScript type, with `?` if it may be null. */
 function familyOf(type: string): string {
-  const isNullable = /\| null\b|\bNullable/.test(type)
+  // The elements of an array may be null although the column is not.
+  const isNullable = /\| null\b|\bNullable/.test(type.replace(/\(.*\)\[\]/, '[]'))
   const found = [
     [/^JSONColumnType<|^ColumnType<.*, string>/, 'json'], // written as text
     [/\[\]/, 'array'],
