@@ -240,7 +240,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByRole('button', { name: 'Count first' }).click()
     await page.getByText('counts what would be taken back…').waitFor()
     await runNewest()
-    await page.getByText('200 changed, 0 removed').nth(1).waitFor()
+    await page.getByText('200 rows with changes. Values: 200 changed.').nth(1).waitFor()
     await look('import-undo-counted')
     await page.getByRole('button', { name: 'Undo the import' }).click()
     await page.getByText('a worker takes it within seconds').waitFor()
