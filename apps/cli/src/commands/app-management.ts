@@ -17,7 +17,7 @@ export function addAppManagementCommands(apps: Command): void {
     .description('all apps')
     .action(async () => {
       const [summaries, { ofAllApps }] = await withDatabase(
-        async (db) => [await listAppSummaries(db), await findPauses(db, 0)] as const,
+        async (db) => [await listAppSummaries(db), await findPauses(db)] as const,
       )
       const rows = summaries.map(({ app_id, name, created_at, paused, deleting }) => ({
         APP: String(app_id),

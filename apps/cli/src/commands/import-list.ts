@@ -59,7 +59,7 @@ async function listAsOperator({ app, all, since, until, state, source, text }: L
 
 function invalidFilter(option: string): string {
   const known = option === 'state' ? importStates : option === 'source' ? importSources : undefined
-  return `--${option} is not valid${known === undefined ? '' : `: it can be ${known.join(', ')}`}`
+  return `--${option} ${known === undefined ? 'is not valid' : `must be one of ${known.join(', ')}`}`
 }
 
 async function listAsClient({ state, source, text, since, until, ...options }: ListOptions): Promise<Listed[]> {

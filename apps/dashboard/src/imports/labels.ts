@@ -38,6 +38,11 @@ export function sourceName({ source }: ImportSummary): string {
   return sources[source]
 }
 
+/** Renders a link to another import of the app, with the beginning of its ID. */
+export function importLink(appId: number, importId: string): Html {
+  return html`<a href="/apps/${appId}/imports/${importId}">${importId.slice(0, 8)}</a>`
+}
+
 /** Returns the name of an import: the name of its file, or the beginning of its ID. */
 export function importName({ view }: { view: ImportSummary }): string {
   if (view.source === 'undo')

@@ -3,6 +3,7 @@ import { type ImportDetails, isCancellable } from '@sluice/imports'
 import { changesPart } from './changes-part.ts'
 import { isImportable } from './dry-run-pages.ts'
 import { heldPart } from './held-pages.ts'
+import { importLink } from './labels.ts'
 import { progressPart } from './progress-part.ts'
 import { reportPart } from './report-part.ts'
 import { isRetryable, mayPass } from './retry-pages.ts'
@@ -32,8 +33,7 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   const { view, importedAs } = details
   const ofApp = `/apps/${appId}/imports`
   const address = `${ofApp}/${view.import_id}`
-  if (importedAs !== null)
-    return html`<p>The file is imported as <a href="${ofApp}/${importedAs}">${importedAs.slice(0, 8)}</a>.</p>`
+  if (importedAs !== null) return html`<p>The file is imported as ${importLink(appId, importedAs)}.</p>`
   if (isCancellable(view.state)) {
     return html`<p class="actions">
       ${view.state === 'held' && html`<a class="button main" href="${address}/approve">Approve…</a>`}
@@ -42,10 +42,9 @@ function actionsOf(appId: number, details: ImportDetails): Html {
   }
   const canRetry = isRetryable(details)
   const isFaulty = view.state === 'failed' && !(canRetry && mayPass(view.error ?? ''))
-  const isOfFile = view.undo_of === undefined
-  const hasErrors = isOfFile && (isFaulty || (view.state === 'completed' && view.rows_failed > 0))
+  const hasErrors = view.undo_of === undefined && (isFaulty || (view.state === 'completed' && view.rows_failed > 0))
   // The dry run of an undo leads to the undo.
-  const undone = view.undo_of !== undefined && view.dry_run && view.state === 'completed' ? view.undo_of : undefined
+  const undone = view.dry_run && view.state === 'completed' ? view.undo_of : undefined
   const toUndo = undone ?? (details.undoneBy === null && isUndoable(view) ? view.import_id : undefined)
   const canImport = isImportable(details)
   if (!canImport && !hasErrors && !canRetry && toUndo === undefined) return html``

@@ -1,7 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
-import { sourceName, stateMark } from './labels.ts'
+import { importLink, sourceName, stateMark } from './labels.ts'
 import { percentRead, type Snapshot } from './snapshot.ts'
 
 /** Renders the state and the progress of an import. The result must not depend on the visitor. */
@@ -85,7 +85,7 @@ function waitText(appId: number, wait: Wait): Html {
       return html`It is next in order: a worker takes it within seconds, as soon as one is free.`
     case 'order':
       return html`Waits for ${counted(wait.preceding, 'import')} of this app, first for
-        <a href="/apps/${appId}/imports/${wait.importId}">${wait.importId.slice(0, 8)}</a>, ${precedingWords[wait.state]}.`
+        ${importLink(appId, wait.importId)}, ${precedingWords[wait.state]}.`
   }
 }
 
@@ -100,9 +100,9 @@ function facts(appId: number, details: ImportDetails): Html {
   const { view, byteSize, contentType, requestedBy, isOfDryRun, undoneBy } = details
   return html`<dl class="facts">
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
-    ${view.retry_of !== undefined && html`<dt>${isOfDryRun ? 'Imported from dry run' : 'Retry of'}</dt><dd><a href="/apps/${appId}/imports/${view.retry_of}">${view.retry_of.slice(0, 8)}</a></dd>`}
-    ${view.undo_of !== undefined && html`<dt>Undo of</dt><dd><a href="/apps/${appId}/imports/${view.undo_of}">${view.undo_of.slice(0, 8)}</a></dd>`}
-    ${undoneBy !== null && html`<dt>Undone by</dt><dd><a href="/apps/${appId}/imports/${undoneBy}">${undoneBy.slice(0, 8)}</a></dd>`}
+    ${view.retry_of !== undefined && html`<dt>${isOfDryRun ? 'Imported from dry run' : 'Retry of'}</dt><dd>${importLink(appId, view.retry_of)}</dd>`}
+    ${view.undo_of !== undefined && html`<dt>Undo of</dt><dd>${importLink(appId, view.undo_of)}</dd>`}
+    ${undoneBy !== null && html`<dt>Undone by</dt><dd>${importLink(appId, undoneBy)}</dd>`}
     <dt>Requested</dt><dd>${time(new Date(view.requested_at))}${requestedBy !== null && ` by ${requestedBy}`}</dd>
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}
     ${view.finished_at !== null && html`<dt>Ended</dt><dd>${time(new Date(view.finished_at))}</dd>`}

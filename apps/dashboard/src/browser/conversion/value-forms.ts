@@ -119,13 +119,14 @@ const tolerated = 0.1
 export function possibleForms(given: readonly string[]): ValueForm[] {
   const values = given.filter((value) => value !== '')
   const found = (['decimal-comma', 'day-first', 'month-first', 'date-time'] as const).flatMap((form) => {
-    const fitting = values.filter((value) => convertValue(value, form) !== undefined)
+    const converted = values.map((value) => convertValue(value, form))
+    const fitting = values.filter((_, index) => converted[index] !== undefined)
     if (form === 'date-time' && fitting.every((value) => isOfType(value, 'datetime'))) return [] // an import reads them
-    // A number without a comma may have an English point, which only looks like a grouping sign.
-    const isChanged = (value: string) =>
-      value !== convertValue(value, form) && (form !== 'decimal-comma' || value.includes(','))
     const others = values.length - fitting.length
-    return others <= tolerated * values.length && fitting.some(isChanged) ? [{ form, others }] : []
+    // A number without a comma may have an English point, which only looks like a grouping sign.
+    const isChanged = (value: string, index: number) =>
+      converted[index] !== undefined && value !== converted[index] && (form !== 'decimal-comma' || value.includes(','))
+    return others <= tolerated * values.length && values.some(isChanged) ? [{ form, others }] : []
   })
   const fewest = Math.min(...found.map(({ others }) => others))
   return found.filter(({ others }) => others === fewest).map(({ form }) => form)

@@ -9,10 +9,10 @@ export interface Pauses {
   ofAllApps: Date | null
 }
 
-/** Looks up whether an app, or all apps, are paused (second-day.md §6, Pauses). */
-export async function findPauses(db: Database, appId: number): Promise<Pauses> {
+/** Looks up whether an app, if one is given, or all apps are paused (second-day.md §6, Pauses). */
+export async function findPauses(db: Database, appId?: number): Promise<Pauses> {
   const { rows } = await sql<{ of_app: Date | null; of_all_apps: Date | null }>`
-    select (select paused_at from apps where app_id = ${appId}) as of_app,
+    select (select paused_at from apps where app_id = ${appId ?? null}) as of_app,
       (select paused_at from service_pause) as of_all_apps
   `.execute(db)
   return { ofApp: rows[0]?.of_app ?? null, ofAllApps: rows[0]?.of_all_apps ?? null }

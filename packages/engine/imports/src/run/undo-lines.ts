@@ -100,8 +100,9 @@ class UndoRows {
     this.#rows.writeInt32(this.#firstLine | 0)
     this.#user.writeTo(this.#rows, 0)
     for (const list of this.#arrays) {
-      this.#rows.writeInt32(list.array().length)
-      this.#rows.write(list.array())
+      const array = list.array()
+      this.#rows.writeInt32(array.length)
+      this.#rows.write(array)
       list.clear()
     }
     this.#user.clear()
