@@ -5,6 +5,7 @@ import type { FileProgress } from './columns/columns.ts'
 import type { BatchContext } from './context.ts'
 import { ProfileBatch } from './documents/profile-batch.ts'
 import { KeptRows } from './errors/kept-rows.ts'
+import { KnownRows } from './hashes/known-rows.ts'
 import { RowHashes } from './hashes/row-hashes.ts'
 import { cutBatches, joinBatches, partBatch, type RowBatch } from './rows/cut.ts'
 import { type BatchMemory, countSpellings, type PreparedBatch, prepareBatch, settleTypes } from './rows/prepare.ts'
@@ -21,10 +22,19 @@ export interface BatchesOptions extends Omit<BatchContext, 'lockSpace'> {
   position: number
   /** Maximum number of rows of a transaction. */
   maxRows: number
+  /** Bytes of the uncompressed file, about. */
+  fileBytes: number
+  /** Bytes of memory for what the profiles of this process's files are known to hold ({@link KnownRows}). */
+  knownRowsMemory: number
+  /** Ends the reading of what profiles hold. */
+  signal: AbortSignal | undefined
 }
 
 /** Number of rows of a file's first batch. It is small, so that progress or the first error shows early. */
 const firstRows = 1_000
+
+/** What the profiles hold is read after so many of the largest transactions, if most of their rows changed nothing. */
+const batchesBeforeKnown = 2
 
 /** Opens the batches of a file. They own `columns` from now on. Returns undefined if the app was deleted. */
 export async function openBatches(options: BatchesOptions): Promise<Batches | undefined> {
@@ -76,6 +86,8 @@ export class Batches {
   /** Types after the last batch that was sent; undefined if none was sent or recorded yet. */
   #types: PreparedBatch['types'] | undefined
   #lastCommitAt = 0
+  /** Rows that were committed so far, and how many of them changed nothing. Undefined once that has been used. */
+  #repeated: { rows: number; unchanged: number } | undefined = { rows: 0, unchanged: 0 }
 
   constructor(options: BatchesOptions, rowHashes: RowHashes) {
     const { columns, types, rowsTotal, batchRows } = options.committed
@@ -107,6 +119,7 @@ export class Batches {
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#context.columns)
+    if (this.#repeatsRows()) await this.#readKnownRows(rows.start)
     for (const part of partBatch(rows, () => this.size.rows)) await this.#addPart(part)
   }
 
@@ -128,9 +141,41 @@ export class Batches {
     if (isAlone) await this.#firstCommitted()
   }
 
-  /** Waits until no batch is in flight. Throws as {@link add}. */
+  /** Waits until no batch is in flight, and frees the memory. Throws as {@link add}. */
   async end(): Promise<void> {
+    this.#rowHashes.known?.close()
     await Promise.allSettled(this.#inFlight.map(({ committed }) => committed))
+    await this.#allCommitted()
+  }
+
+  /** Whether enough rows were committed, and most of them changed nothing. */
+  #repeatsRows(): boolean {
+    if (this.#repeated === undefined) return false
+    const { rows, unchanged } = this.#repeated
+    return rows >= batchesBeforeKnown * this.#options.maxRows && unchanged * 2 >= rows
+  }
+
+  /**
+   * Reads what the profiles hold, if that costs less than looking up the rows from this position on. No batch may be in
+   * flight: of users who are written while their hashes are read, nobody would note it.
+   */
+  async #readKnownRows(position: number): Promise<void> {
+    this.#repeated = undefined
+    await this.#allCommitted()
+    const { db, owner, progress, fileBytes, knownRowsMemory, signal } = this.#options
+    const known = await KnownRows.read({
+      db,
+      appId: owner.appId,
+      remainingBytes: fileBytes - position,
+      memoryBytes: knownRowsMemory,
+      signal,
+    })
+    if (known === undefined) return
+    this.#rowHashes.known = known
+    progress.onKnownRows(known.rows)
+  }
+
+  async #allCommitted(): Promise<void> {
     while (this.#inFlight.length > 0) await this.#firstCommitted()
   }
 
@@ -153,7 +198,7 @@ export class Batches {
     }
     const place = this.#nextPlace(batch, () => entry.locked.resolve())
     const sentAt = performance.now()
-    entry.committed = this.#commit(entry, place, preceding).then(async ({ written, profiles }) => {
+    entry.committed = this.#commit(entry, place, preceding).then(async ({ written, profiles, unchanged }) => {
       await preceding?.committed // Postgres commits in order, but its answers may arrive in another order.
       entry.isCommitted = true
       const now = performance.now()
@@ -162,6 +207,10 @@ export class Batches {
       // Only a batch that was in flight alone can have other types now. So no later batch was sent with the old types.
       if (written.types !== batch.types) this.#types = written.types
       this.#expectation.note(profiles)
+      if (this.#repeated !== undefined) {
+        this.#repeated.rows += batch.rows
+        this.#repeated.unchanged += unchanged
+      }
       this.#context.progress.onCommit(written, now - sentAt)
     })
     entry.committed.catch(() => {}) // `#firstCommitted` throws the error.

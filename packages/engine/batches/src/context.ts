@@ -43,6 +43,8 @@ export interface ProgressStatements {
   record(batch: WrittenBatch): CompiledQuery[]
   /** Called after each commit, in file order. `ms` is the time since the batch was sent. */
   onCommit(batch: WrittenBatch, ms: number): void
+  /** Called when it was read what the profiles hold. Accepts their number. */
+  onKnownRows(profiles: number): void
 }
 
 type OfRows = 'start' | 'end' | 'wholeEnd' | 'rows' | 'types' | 'warnings' | 'spellingCounts' | 'keptRows'

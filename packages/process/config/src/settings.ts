@@ -170,6 +170,11 @@ export const settings = {
     '10000',
     'Maximum number of rows in a transaction, while nobody waits for its users',
   ),
+  KNOWN_ROWS_MEMORY: withDefault(
+    size,
+    '160MB',
+    'Memory of a worker for the hashes of profiles, which a file of mostly unchanged rows is compared with; about 12 bytes a profile',
+  ),
   INFERENCE_ROWS: withDefault(wholeNumber(1, 100_000), '1000', 'Rows from which the type of a new key is inferred'),
   PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, maxProfileKeys), '500', 'Maximum number of profile keys of an app'),
   UNCOMPRESSED_LIMIT: withDefault(size, '4GiB', 'Largest file after decompression'),

@@ -96,11 +96,11 @@ export class ProfileBatch {
   }
 
   /**
-   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL. Returns the user's number in this batch.
+   * Adds a row's user. The bytes of its ID must be UTF-8 without NUL, and have this `hashOf`. Returns the user's number
+   * in this batch.
    */
-  addRow(source: Buffer, start: number, end: number): number {
+  addRow(source: Buffer, start: number, end: number, idHash = hashOf(source, start, end)): number {
     if (this.#phase !== 'users') throw outOfOrder('addRow', this.#phase)
-    const idHash = hashOf(source, start, end)
     const known = this.#index.find(source, start, end, idHash)
     if (known !== -1) {
       this.#rowsOf.set(known, [])

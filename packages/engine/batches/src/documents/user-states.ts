@@ -23,6 +23,11 @@ export class UserStates {
     return this.#states.includes(outdated) || this.#states.includes(upToDate)
   }
 
+  /** The number of users whose profiles hold their rows. */
+  get unchanged(): number {
+    return this.#states.filter((state) => state === upToDate).length
+  }
+
   isRegistered(user: number): boolean {
     return this.#states[user] !== unregistered
   }

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type RowBlock, rowOffset } from '@sluice/csv'
 import type { Columns } from '../columns/columns.ts'
-import { hashRows, keyBytes } from './sip-hash.ts'
+import type { KnownRows } from './known-rows.ts'
+import { type HashedRows, HashProgram, keyBytes } from './sip-hash.ts'
+
+/** The program of all files without a set of known rows. */
+const ordinary = new HashProgram()
 
 /**
  * Hashes the rows of an app (second-day.md §2, Identical rows). A row that has the hash of the row that was last merged
@@ -12,6 +16,8 @@ import { hashRows, keyBytes } from './sip-hash.ts'
  */
 export class RowHashes {
   readonly #secret: Buffer
+  /** Undefined as long as each row is looked up. */
+  known: KnownRows | undefined
   #meaning: Buffer | undefined
   #key = Buffer.alloc(0)
 
@@ -20,10 +26,10 @@ export class RowHashes {
     this.#secret = secret
   }
 
-  /** Returns the hashes of these rows of a block, 16 bytes for each, valid until the next call. */
-  of(block: RowBlock, from: number, to: number, columns: Columns): Buffer {
+  /** Returns the hashes of these rows of a block, and which of them were known. Both are valid until the next call. */
+  of(block: RowBlock, from: number, to: number, columns: Columns): HashedRows {
     const [start, end] = [rowOffset(block, from), rowOffset(block, to)]
-    return hashRows(
+    return (this.known?.program ?? ordinary).hashRows(
       this.#keyFor(columns),
       block.bytes.subarray(start, end),
       block.rowEnd.subarray(from, to),

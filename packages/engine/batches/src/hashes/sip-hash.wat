@@ -1,20 +1,22 @@
-;; SipHash-2-4 with a hash of 128 bits (Aumasson and Bernstein, 2012), for many rows in one call. JavaScript has no
-;; integers of 64 bits that are fast, and a call of Node's hash function for each row takes ten times as long.
+;; SipHash-2-4 with a hash of 128 bits (Aumasson and Bernstein, 2012), for many rows in one call, and a set of such
+;; hashes. JavaScript has no integers of 64 bits that are fast, and a call of Node's hash function for each row takes ten
+;; times as long.
 ;;
 ;; `sip-hash.ts` describes the memory, and has this program in binary form: sip-hash.test.ts compares
 ;; them, and writes the binary form if WRITE_BINARY is set.
 (module
   (memory (export "memory") 1)
 
-  ;; Hashes rows that follow each other from address 0 on, and end before $limit.
+  ;; Hashes rows that follow each other from address $at on, and end before $limit.
   (func (export "hashRows")
     (param $key0 i64) (param $key1 i64)
+    (param $at i32)
     (param $ends i32)    ;; address of the offset after each row, as a double; all offsets are $origin too large
     (param $origin f64)
     (param $count i32)   ;; number of rows
     (param $limit i32)
     (param $hashes i32)  ;; address of the result, 16 bytes for each row
-    (local $at i32) (local $left i32) (local $length i32)
+    (local $left i32) (local $length i32)
     (local $word i64) (local $rounds i32) (local $step i32)
     (local $v0 i64) (local $v1 i64) (local $v2 i64) (local $v3 i64)
 
@@ -80,4 +82,40 @@
 
       (local.set $ends (i32.add (local.get $ends) (i32.const 8)))
       (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br $rows)))))
+      (br $rows))))
+
+  ;; Looks hashes up in the set at address 0: a table of $slots words with the first half of each hash, or 0 in an empty
+  ;; slot. The second half of a hash tells where the search for it begins. At least one slot is empty.
+  ;;
+  ;; Stores a byte for each hash at $found: 1 if the set has it. If $adds, the set then has all of them. Returns how many
+  ;; it did not have.
+  (func (export "look")
+    (param $hashes i32) (param $count i32) (param $found i32) (param $slots i32) (param $adds i32)
+    (result i32)
+    (local $hash i64) (local $slot i32) (local $missing i32)
+
+    (block $done (loop $all
+      (br_if $done (i32.eqz (local.get $count)))
+      (local.set $hash (i64.load (local.get $hashes)))
+      (local.set $slot (i32.wrap_i64 (i64.shr_u
+        (i64.mul (i64.load32_u (i32.add (local.get $hashes) (i32.const 8))) (i64.extend_i32_u (local.get $slots)))
+        (i64.const 32))))
+      (i32.store8 (local.get $found) (i32.const 1))
+
+      (block $settled (loop $search
+        (if (i64.eqz (i64.load (i32.shl (local.get $slot) (i32.const 3))))
+          (then
+            (i32.store8 (local.get $found) (i32.const 0))
+            (local.set $missing (i32.add (local.get $missing) (i32.const 1)))
+            (if (local.get $adds) (then (i64.store (i32.shl (local.get $slot) (i32.const 3)) (local.get $hash))))
+            (br $settled)))
+        (br_if $settled (i64.eq (i64.load (i32.shl (local.get $slot) (i32.const 3))) (local.get $hash)))
+        (local.set $slot (i32.add (local.get $slot) (i32.const 1)))
+        (if (i32.eq (local.get $slot) (local.get $slots)) (then (local.set $slot (i32.const 0))))
+        (br $search)))
+
+      (local.set $hashes (i32.add (local.get $hashes) (i32.const 16)))
+      (local.set $found (i32.add (local.get $found) (i32.const 1)))
+      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
+      (br $all)))
+    (local.get $missing)))

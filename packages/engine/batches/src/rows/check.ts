@@ -4,7 +4,7 @@ import { type Cells, problemOf, type RecordProblem, RowSplitter } from '@sluice/
 import type { Columns, ProfileColumn } from '../columns/columns.ts'
 import type { UserStates } from '../documents/user-states.ts'
 import { columnProblem, type Problem, rowProblem } from '../errors/problems.ts'
-import { noUser, type PreparedBatch, userIdCellProblem } from './prepare.ts'
+import { noUser, ofKnownRow, type PreparedBatch, userIdCellProblem } from './prepare.ts'
 
 /** What checking the cells of a batch found. */
 export interface Findings {
@@ -45,7 +45,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
         continue
       }
       const user = batch.users[number] ?? noUser
-      if (user !== noUser && states.isSettled(user)) continue
+      if (user === ofKnownRow || (user !== noUser && states.isSettled(user))) continue
       const cells = splitter.split(block, row)
       const isValid = checkRow(check, cells, block.isText, number)
       if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteKeysToRegister(cells, columns, findings)

@@ -33,7 +33,7 @@ export function keepInvalidRows(
   for (const { block, from, to } of slices) {
     for (let row = from; row < to; row++, number++) {
       const user = users[number] ?? noUser
-      const isUnregistered = user !== noUser && !states.isRegistered(user)
+      const isUnregistered = user >= 0 && !states.isRegistered(user)
       if (findings.rows[next] !== number && !isUnregistered) continue
       problems.length = 0
       for (; findings.rows[next] === number; next++) problems.push(findings.problems[next] ?? 0)

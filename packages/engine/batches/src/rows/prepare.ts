@@ -5,6 +5,7 @@ import { addSpelling } from '@sluice/profiles'
 import type { Columns } from '../columns/columns.ts'
 import { SampledColumns } from '../columns/sampled-columns.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
+import { hashOf } from '../documents/user-index.ts'
 import type { KeptRows } from '../errors/kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from '../errors/problems.ts'
 import type { RowHashes } from '../hashes/row-hashes.ts'
@@ -24,7 +25,10 @@ export interface BatchMemory {
 
 /** A batch whose rows have been assigned to users. Nothing else of the rows has been read. */
 export interface PreparedBatch extends RowBatch, BatchMemory {
-  /** By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read. */
+  /**
+   * By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read, and
+   * {@link ofKnownRow} if the user's profile holds the row.
+   */
   users: Int32Array
   /** `writtenKeys` of the columns when the batch began. Which columns are ignored may change while it is in flight. */
   jsonKeys: readonly (Buffer | undefined)[]
@@ -40,6 +44,9 @@ export interface PreparedBatch extends RowBatch, BatchMemory {
 
 /** The number in `users` for a row without a readable user ID. */
 export const noUser = -1
+
+/** The number in `users` for a row whose values the profile is known to hold, without a lookup. */
+export const ofKnownRow = -2
 
 /**
  * Settles the types of columns that had no value so far, from the values of this batch (design.md §3, Inference).
@@ -89,16 +96,23 @@ export async function prepareBatch(
   const { profileBatch, keptRows } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const { userIdIndex } = columns
+  const { known } = rowHashes
   const cells = new RowSplitter()
   let number = 0
   for (const { block, from, to } of batch.slices) {
-    const hashes = rowHashes.of(block, from, to, columns)
+    const { hashes, found } = rowHashes.of(block, from, to, columns)
     for (let row = from; row < to; row++, number++) {
       if (problemOf(block, row) !== undefined) continue
       cells.split(block, row, userIdIndex + 1)
       if (userIdCellProblem(cells, block.isText, userIdIndex) !== undefined) continue
       const [start, end] = [cells.start[userIdIndex] ?? 0, cells.end[userIdIndex] ?? 0]
-      const user = profileBatch.addRow(cells.bytes, start, end)
+      const idHash = hashOf(cells.bytes, start, end)
+      if (found?.[row - from] === 1 && known?.isWritten(idHash) === false) {
+        users[number] = ofKnownRow
+        continue
+      }
+      known?.noteWritten(idHash)
+      const user = profileBatch.addRow(cells.bytes, start, end, idHash)
       profileBatch.addHash(user, hashes, (row - from) * hashBytes)
       users[number] = user
     }

@@ -53,6 +53,8 @@ export interface BatchPlace {
 export interface Committed {
   written: WrittenBatch
   profiles: ProfilesFound
+  /** Users whose profiles held the values of their rows. */
+  unchanged: number
 }
 
 /**
@@ -114,7 +116,7 @@ async function writeBatch(
       ...progress.record(written),
     ]
     const profiles = profilesFound(place.expectation, isRetry, states.hasProfiles)
-    return { writes, result: { written, profiles } }
+    return { writes, result: { written, profiles, unchanged: states.unchanged } }
   })
 }
 

@@ -49,6 +49,7 @@ export function progressStatements(run: Run): ProgressStatements {
       const counted = { rowsApplied, rowsFailed: claim.isCheck ? 0 : rowsFailed }
       context.onBatch?.({ ...counted, bytes: position - positionBefore(batch.start), ms })
     },
+    onKnownRows: (profiles) => context.log.info({ profiles }, 'hashes of the profiles read'),
   }
 }
 

@@ -144,10 +144,18 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
     committed: run.claim.progress,
     position: run.progress.position,
     maxRows: settings.BATCH_ROWS,
+    fileBytes: uncompressedBytes(run.claim.file),
+    knownRowsMemory: settings.KNOWN_ROWS_MEMORY,
+    signal: run.context.shutdown,
     keyLimit: settings.PROFILE_KEY_LIMIT,
   })
   if (run.batches === undefined) throw new ClaimLost('the app was deleted')
   return run.batches
+}
+
+/** Returns about how many bytes the file has. Compressed rows are usually a fifth of their size. */
+function uncompressedBytes({ storedSize, contentType }: ClaimedFile): number {
+  return (storedSize ?? 0) * (contentType === 'text/csv' ? 1 : 5)
 }
 
 /**

@@ -1,0 +1,153 @@
+import { type Database, sql } from '@sluice/database'
+import { HashProgram, hashBytes, slotBytes } from './sip-hash.ts'
+
+/** Pages of the table of profiles that one statement reads. Its answer has at most a few megabytes. */
+const pagesAtOnce = 4_096
+
+/** Bytes of a page. */
+const pageBytes = 8_192
+
+/** Profiles on a page, if Postgres has no statistics: about as many as fit. */
+const mostOnPage = 100
+
+/**
+ * A table of this size is read in any case. Beyond it, the rest of the file must have at least a sixth of the bytes of
+ * the table. A profile takes about three times the bytes of its row, so the file then has a row for every second
+ * profile.
+ */
+const [smallTableBytes, tableToFile] = [2 ** 23, 6]
+
+/** Share of the slots that are in use at most. More would make each search long. */
+const maxLoad = 0.75
+
+/** For each profile, so many users can be noted as written with few of them taken for each other. */
+const writtenBitsPerProfile = 8
+const [minWrittenBits, maxWrittenBits] = [2 ** 16, 2 ** 27]
+
+/** Bytes that the sets of this process take. */
+let takenBytes = 0
+
+/** What decides whether the hashes of an app's profiles are read. */
+export interface KnownRowsOptions {
+  db: Database
+  appId: number
+  /** Bytes of the file that are still to be read, uncompressed. */
+  remainingBytes: number
+  /** Bytes that the sets of this process may take. */
+  memoryBytes: number
+  /** Ends the reading. */
+  signal: AbortSignal | undefined
+}
+
+/**
+ * The rows that an app's profiles held when this object was made, by their hashes (second-day.md §2, Identical rows).
+ * A row among them need not be looked up, unless its user was written since.
+ *
+ * Whatever another writer changes later counts as coming after the row: the order is "row, then update", although the
+ * row may stand far down in the file. Nobody can tell, because the writer's request was answered after the import began.
+ */
+export class KnownRows {
+  readonly #program: HashProgram
+  readonly #bytes: number
+  /** By hash of a user's ID, a bit that is 1 if the user may have been written. */
+  readonly #written: Uint8Array
+  readonly #maxRows: number
+  #rows = 0
+
+  /** Accepts how many profiles the app may have, about. */
+  private constructor(profiles: number) {
+    const slots = slotsFor(profiles)
+    this.#program = new HashProgram(slots)
+    this.#maxRows = Math.floor(slots * maxLoad)
+    const bits = 2 ** Math.ceil(Math.log2(profiles * writtenBitsPerProfile))
+    this.#written = new Uint8Array(Math.min(Math.max(bits, minWrittenBits), maxWrittenBits) / 8)
+    this.#bytes = slots * slotBytes
+    takenBytes += this.#bytes
+  }
+
+  /**
+   * Reads the hashes of an app's profiles, page by page: looking up each row would visit a page for each. Returns
+   * undefined if reading all profiles costs more than looking up the rest of the file, or if the memory is too small.
+   * Throws the reason of the signal.
+   */
+  static async read(options: KnownRowsOptions): Promise<KnownRows | undefined> {
+    const { db, appId, remainingBytes, memoryBytes, signal } = options
+    const { pages, profiles } = await sizeOfProfiles(db)
+    if (pages * pageBytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
+    if (takenBytes + slotsFor(profiles) * slotBytes > memoryBytes) return undefined
+    const known = new KnownRows(profiles)
+    try {
+      for (let page = 0; page < pages; page += pagesAtOnce) {
+        signal?.throwIfAborted()
+        known.#add(await hashesOn(db, appId, page))
+      }
+      return known
+    } catch (error) {
+      known.close()
+      throw error
+    }
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  get program(): HashProgram {
+    return this.#program
+  }
+
+  /** Notes that a user is written, by the hash of the user's ID. The user's rows are no longer known. */
+  noteWritten(userHash: number): void {
+    const bit = this.#bitOf(userHash)
+    this.#written[bit >>> 3] = (this.#written[bit >>> 3] ?? 0) | (1 << (bit & 7))
+  }
+
+  /** Whether a user may have been written. */
+  isWritten(userHash: number): boolean {
+    const bit = this.#bitOf(userHash)
+    return ((this.#written[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
+  }
+
+  /** Gives the memory back to the other imports of this process. */
+  close(): void {
+    takenBytes -= this.#bytes
+  }
+
+  #bitOf(userHash: number): number {
+    return (userHash >>> 0) % (this.#written.length * 8)
+  }
+
+  /** Adds hashes as long as they fit. A row whose hash is left out is looked up. */
+  #add(hashes: Buffer): void {
+    const room = (this.#maxRows - this.#rows) * hashBytes
+    this.#rows += this.#program.add(hashes.subarray(0, room))
+  }
+}
+
+/** Returns how many slots a set of so many hashes has. The statistics may be a tenth too low. */
+function slotsFor(profiles: number): number {
+  return Math.ceil((profiles * 1.1) / maxLoad) + 8
+}
+
+/** Returns the number of pages of the table of profiles, and about how many profiles of all apps it has. */
+async function sizeOfProfiles(db: Database): Promise<{ pages: number; profiles: number }> {
+  const { rows } = await sql<{ pages: number; profiles: number }>`
+    select pages, ceil(pages * case when reltuples > 0 and relpages > 0 then reltuples / relpages else ${mostOnPage} end)
+      as profiles
+    from pg_class, lateral (
+      select (pg_relation_size(oid) / current_setting('block_size')::integer)::float8 as pages
+    ) size
+    where oid = 'profiles'::regclass
+  `.execute(db)
+  return rows[0] ?? { pages: 0, profiles: 0 }
+}
+
+/** Returns the hashes of the rows that an app's profiles on some pages hold. */
+async function hashesOn(db: Database, appId: number, page: number): Promise<Buffer> {
+  const { rows } = await sql<{ hashes: Buffer | null }>`
+    select string_agg(uuid_send(row_hash), '') as hashes from profiles
+    where ctid >= ${`(${page},0)`}::tid and ctid < ${`(${page + pagesAtOnce},0)`}::tid
+      and app_id = ${appId}::integer and row_hash is not null
+  `.execute(db)
+  return rows[0]?.hashes ?? Buffer.alloc(0)
+}
