@@ -81,6 +81,7 @@ export async function queueFile(
       object_key: objectKey,
       content_type: contentType,
       etag: stat?.etag ?? null,
+      stored_size: stat?.byteSize ?? null,
       queued_at: new Date(),
     })
     .execute()

@@ -154,8 +154,8 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
 }
 
 /** Returns about how many bytes the file has. Compressed rows are usually a fifth of their size. */
-function uncompressedBytes({ storedSize, contentType }: ClaimedFile): number {
-  return (storedSize ?? 0) * (contentType === 'text/csv' ? 1 : 5)
+function uncompressedBytes({ storedSize, byteSize, contentType }: ClaimedFile): number {
+  return (storedSize ?? byteSize ?? 0) * (contentType === 'text/csv' ? 1 : 5)
 }
 
 /**
