@@ -29,8 +29,8 @@ test.each([
     'of an empty table',
     async (db: Database) => {
       await sql`alter table imports set (autovacuum_enabled = off)`.execute(db)
-      // Rows that an earlier test deleted leave pages. Postgres would then expect no rows on any page, also on new ones,
-      // and choose indexes at random, until autovacuum counts again.
+      // Rows that an earlier test deleted leave pages. Postgres would then expect no rows on any page, also on new
+      // ones, and choose indexes at random, until autovacuum counts again.
       await sql`truncate imports cascade`.execute(db)
       await sql`vacuum (analyze) imports`.execute(db)
     },
