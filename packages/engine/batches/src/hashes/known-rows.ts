@@ -4,6 +4,9 @@ import { HashProgram, hashBytes, slotBytes } from './sip-hash.ts'
 /** Pages of the table of profiles that one statement reads. Its answer has at most a few megabytes. */
 const pagesAtOnce = 4_096
 
+/** Number of statements at the same time. After a first import, Postgres has to write each page that is read. */
+const readers = 2
+
 /** Bytes of a page. */
 const pageBytes = 8_192
 
@@ -76,13 +79,20 @@ export class KnownRows {
     if (pages * pageBytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
     if (takenBytes + slotsFor(profiles) * slotBytes > memoryBytes) return undefined
     const known = new KnownRows(profiles)
-    try {
-      for (let page = 0; page < pages; page += pagesAtOnce) {
+    let page = 0
+    const readOn = async () => {
+      while (page < pages) {
         signal?.throwIfAborted()
-        known.#add(await hashesOn(db, appId, page))
+        const first = page
+        page += pagesAtOnce
+        known.#add(await hashesOn(db, appId, first))
       }
+    }
+    try {
+      await Promise.all(Array.from({ length: readers }, readOn))
       return known
     } catch (error) {
+      page = pages
       known.close()
       throw error
     }
@@ -144,10 +154,14 @@ async function sizeOfProfiles(db: Database): Promise<{ pages: number; profiles: 
 
 /** Returns the hashes of the rows that an app's profiles on some pages hold. */
 async function hashesOn(db: Database, appId: number, page: number): Promise<Buffer> {
+  // `offset 0` keeps the planner from looking up all profiles of the app for each range of pages.
   const { rows } = await sql<{ hashes: Buffer | null }>`
-    select string_agg(uuid_send(row_hash), '') as hashes from profiles
-    where ctid >= ${`(${page},0)`}::tid and ctid < ${`(${page + pagesAtOnce},0)`}::tid
-      and app_id = ${appId}::integer and row_hash is not null
+    select string_agg(uuid_send(row_hash), '') as hashes from (
+      select app_id, row_hash from profiles
+      where ctid >= ${`(${page},0)`}::tid and ctid < ${`(${page + pagesAtOnce},0)`}::tid
+      offset 0
+    ) on_pages
+    where app_id = ${appId}::integer and row_hash is not null
   `.execute(db)
   return rows[0]?.hashes ?? Buffer.alloc(0)
 }
