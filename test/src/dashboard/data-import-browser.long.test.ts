@@ -77,15 +77,22 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await changeKeys(dashboard.db, appId, { keys: ['plan'], enabled: false }, 500)
     const { page, context, problems } = await openWindow(browser, dashboard, email)
     await page.goto(`/apps/${appId}/data-import`)
-    const rows = users.slice(0, 10).map((user, row) => `${user},gold,${row === 0 ? '-' : `31.12.199${row}`},1\n`)
-    await drop(page, 'disabled.csv', Buffer.from(`user_id,plan,since,level\n${rows.join('')}`))
+    const rows = users
+      .slice(0, 10)
+      .map((user, row) => `${user},gold,${row === 0 ? '-' : `31.12.199${row}`},1,${'long text '.repeat(9)}\n`)
+    await drop(
+      page,
+      'disabled.csv',
+      Buffer.from(`user_id,plan,since,level,A name of a column as other systems export it\n${rows.join('')}`),
+    )
     const imported = page.getByLabel('Import plan')
     await page.getByText('not imported: the key is disabled').waitFor()
     expect([await imported.isChecked(), await imported.isDisabled()]).toEqual([false, true])
     expect(await page.getByLabel('Values of plan').isDisabled()).toBe(true)
-    await page.getByText('10 rows, 3 columns, 1 new key, final').waitFor()
+    await page.getByText('10 rows, 4 columns, 2 new keys, final').waitFor()
     await page.getByLabel('Values of since').selectOption('day-first')
     await page.getByText('After the conversion, 9 of 10 values are ISO 8601 date-times').waitFor()
+    expect(await page.locator('.columns .scroll').evaluate((table) => table.scrollWidth - table.clientWidth)).toBe(0)
     await takePictures(page, 'data-import-ignored')
     await expectAccessible(page)
     await page.getByLabel('Key of plan').fill('plan 2')

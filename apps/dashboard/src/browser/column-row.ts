@@ -155,7 +155,7 @@ export function warningText({ message, examples }: Warning, form: ValueForm): st
   return asSent(`${message}. For example: ${examples.join(', ')}.`, form)
 }
 
-/** The file that a person sees has other values than those that are counted. */
+/** Returns a text about counted values. If a form is chosen, the text says that it is about converted values. */
 function asSent(text: string, form: ValueForm): string {
   return form === 'as-is' ? text : `After the conversion, ${text}`
 }
