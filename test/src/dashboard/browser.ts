@@ -59,6 +59,11 @@ export async function takePictures(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(pictures, `${name}-phone.png`), fullPage: true })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
   expect(overflow, `${name} is wider than a phone, px`).toBe(0)
+  const unmarked = await page.evaluate(`[...document.querySelectorAll('.scroll:has(> table)')].filter((table) => {
+    const isMarked = getComputedStyle(table, '::before').display === 'block'
+    return isMarked !== table.scrollWidth > table.clientWidth
+  }).length`)
+  expect(unmarked, `tables of ${name} that hide columns and do not say so, or the reverse`).toBe(0)
   if (size !== null) await page.setViewportSize(size)
   await page.emulateMedia({ colorScheme: null })
 }

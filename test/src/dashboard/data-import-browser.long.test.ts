@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { runImport } from '@sluice/imports'
+import { changeKeys } from '@sluice/profiles'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
@@ -66,6 +67,36 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     await page.getByText('n: 1 of 2 values begin with 0').waitFor()
     expect(await profilesOf(fixture, appId)).toMatchObject({ 'user-1': { zip: '007', n: 5 }, 'user-2': { n: 2 } })
     expect((await profilesOf(fixture, appId))['user-1']).not.toHaveProperty('gone')
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('the row of a column that is ignored says why, and a warning about converted values says that they are', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    await importFile(fixtureOf(dashboard), appId, 'user_id,plan,level\nuser-1,gold,2\n')
+    await changeKeys(dashboard.db, appId, { keys: ['plan'], enabled: false }, 500)
+    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    await page.goto(`/apps/${appId}/data-import`)
+    const rows = users
+      .slice(0, 10)
+      .map((user, row) => `${user},gold,${row === 0 ? '-' : `31.12.199${row}`},1,${'long text '.repeat(9)}\n`)
+    await drop(
+      page,
+      'disabled.csv',
+      Buffer.from(`user_id,plan,since,level,A name of a column as other systems export it\n${rows.join('')}`),
+    )
+    const imported = page.getByLabel('Import plan')
+    await page.getByText('not imported: the key is disabled').waitFor()
+    expect([await imported.isChecked(), await imported.isDisabled()]).toEqual([false, true])
+    expect(await page.getByLabel('Values of plan').isDisabled()).toBe(true)
+    await page.getByText('10 rows, 4 columns, 2 new keys, final').waitFor()
+    await page.getByLabel('Values of since').selectOption('day-first')
+    await page.getByText('After the conversion, 9 of 10 values are ISO 8601 date-times').waitFor()
+    expect(await page.locator('.columns .scroll').evaluate((table) => table.scrollWidth - table.clientWidth)).toBe(0)
+    await takePictures(page, 'data-import-ignored')
+    await expectAccessible(page)
+    await page.getByLabel('Key of plan').fill('plan 2')
+    expect([await imported.isChecked(), await imported.isDisabled()]).toEqual([true, false])
     expect(problems).toEqual([])
     await context.close()
   })

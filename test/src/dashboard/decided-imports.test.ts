@@ -42,6 +42,28 @@ test('the page of an import says why it is held, and applies it after one approv
   expect((await visitor.get(address)).text).toContain('Completed')
 })
 
+test('the page of a held import says how its values are seen, and after its cancellation still why it was held', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  const fixture = fixtureOf(dashboard)
+  const visitor = await signIn(dashboard, email)
+  const sentence = 'make a dry run of the file with “Keep what each row changes”'
+  const hold = async (keepChanges: boolean) => {
+    const options = { holdIf: 'always' as const, keepChanges }
+    const importId = await queueFile(fixture, appId, 'user_id,age\nu1,1\n', 'text/csv', false, options)
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    return `/apps/${appId}/imports/${importId}`
+  }
+  const address = await hold(false)
+  expect((await visitor.get(address)).text).toContain(sentence)
+  await visitor.post(`${address}/cancel`)
+  const cancelled = (await visitor.get(address)).text
+  expect(cancelled).toMatch(
+    /Cancelled<.*The import was held for approval:.*<li>It was asked for, whatever the file changes<\/li>/s,
+  )
+  expect(cancelled).not.toContain('Without approval')
+  expect((await visitor.get(await hold(true))).text).not.toContain(sentence)
+})
+
 // changes.md §3, Asking for it.
 test('the page of an import offers an undo, whose button follows the numbers of its dry run', async () => {
   const { appId, email } = await openAppWith(dashboard, ['u1'])

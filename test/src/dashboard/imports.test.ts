@@ -66,6 +66,18 @@ describe('an import’s page', () => {
     expect(latin.bytes.subarray(0, 14).toString()).toBe('SERVICE_ERRORS')
   })
 
+  test('says what the error file of a file from the data import page may have', async () => {
+    const { appId, email } = await openAppWith(dashboard, ['u1'])
+    const visitor = await signIn(dashboard, email)
+    const { view } = await importFile(fixtureOf(dashboard), appId, file)
+    const address = `/apps/${appId}/imports/${view.import_id}`
+    const sentence = 'If your browser converted the file, the error file has commas and the converted values.'
+    expect((await visitor.get(address)).text).not.toContain(sentence)
+    const fromPage = { source: 'dashboard' } as const
+    await dashboard.db.updateTable('imports').set(fromPage).where('import_id', '=', view.import_id).execute()
+    expect((await visitor.get(address)).text).toContain(sentence)
+  })
+
   test('people who read error files slowly do not hold more than three connections to storage', async () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const fixture = fixtureOf(dashboard)

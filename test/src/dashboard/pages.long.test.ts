@@ -165,9 +165,9 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     const { context } = await openWindow(browser, dashboard, 'anna@example.com')
     const cookies = await context.cookies()
     await context.close()
-    for (const [options, expected] of [
-      [{ timezoneId: 'Asia/Tokyo' }, 'Mar 8, 2026, 8:30 AM'],
-      [{ timezoneId: 'Asia/Tokyo', javaScriptEnabled: false }, '2026-03-07 23:30 UTC'],
+    for (const [options, expected, zone] of [
+      [{ timezoneId: 'Asia/Tokyo' }, 'Mar 8, 2026, 8:30 AM', 'Asia/Tokyo'],
+      [{ timezoneId: 'Asia/Tokyo', javaScriptEnabled: false }, '2026-03-07 23:30 UTC', 'UTC'],
     ] as const) {
       const reader = await browser.newContext({ baseURL: dashboard.url, locale: 'en-US', ...options })
       await reader.addCookies(cookies)
@@ -176,6 +176,9 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
       await expect
         .poll(async () => (await page.locator('time').first().textContent())?.replace(/\s/g, ' '))
         .toBe(expected)
+      await page.getByText(`Times are in ${zone}.`).waitFor()
+      await page.goto(`/apps/${appId}/data-import`)
+      expect(await page.getByText('Times are in').isVisible()).toBe(false)
       await reader.close()
     }
   })

@@ -110,7 +110,12 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
     await page.goto(`/apps/${appId}/data-import`)
     await choose(page, 'Kunden 2.csv', files.germanExcel)
-    await page.getByText('a mapping was kept for files with these columns').waitFor()
+    // Nobody scrolls to find it before mapping the columns by hand.
+    const offer = page.getByText('a mapping was kept for files with these columns')
+    await offer.waitFor()
+    const [offered, refused] = [await offer.boundingBox(), await page.locator('[data-refusals]').boundingBox()]
+    expect(offered?.y).toBeLessThan(refused?.y ?? 0)
+    expect(refused?.y).toBeLessThan(page.viewportSize()?.height ?? 0)
     expect(await inColumns(page).getByLabel('Key of Kundennr.').inputValue()).toBe('Kundennr.')
     await takePictures(page, 'data-import-mapping')
     await expectAccessible(page)

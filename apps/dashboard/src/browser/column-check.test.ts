@@ -55,9 +55,10 @@ test('values that do not have the type of their registered key are counted; type
     ['score', 'decimal', false, 0],
     ['joined', 'datetime', false, 0],
     ['empty', 'no value yet', false, 0],
-    ['SERVICE_ERRORS', 'ignored', false, 0],
-    ['plan', 'ignored: its key is disabled', false, 0],
+    ['SERVICE_ERRORS', 'not imported: the reasons of an error file', false, 0],
+    ['plan', 'not imported: the key is disabled', false, 0],
   ])
+  expect(columns.filter(({ isIgnored }) => isIgnored).map(({ name }) => name)).toEqual(['SERVICE_ERRORS', 'plan'])
 })
 
 test('values that lose their spelling in an inferred type are warned about; the clear marker is no value', () => {

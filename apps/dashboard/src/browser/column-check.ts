@@ -36,6 +36,8 @@ export interface ColumnCheck {
   type: string
   /** The key is registered, so its type is final. */
   isRegistered: boolean
+  /** The import ignores the column; `type` says why. */
+  isIgnored: boolean
   /**
    * The type that the import would register for a new key; undefined if no value tells the type yet. A person may
    * choose another type.
@@ -122,13 +124,14 @@ function checkColumn(
   cells: readonly string[],
   { keys, clearMarker, declared }: ImportRules,
 ): Omit<ColumnCheck, 'isRefused'> {
-  const column = { name, isRegistered: false, isNew: false, misfits: 0, warnings: [] }
+  const column = { name, isRegistered: false, isIgnored: false, isNew: false, misfits: 0, warnings: [] }
   if (name === userIdColumn) return { ...column, type: 'identifies the user' }
-  if (name === serviceErrorsColumn) return { ...column, type: 'ignored' }
+  if (name === serviceErrorsColumn)
+    return { ...column, type: 'not imported: the reasons of an error file', isIgnored: true }
   const values = cells.filter((value) => value !== '' && value !== clearMarker)
   const misfitsIn = (type: Type) => values.filter((value) => !isOfType(value, type)).length
   const registered = typeIn(keys, name)
-  if (registered === 'disabled') return { ...column, type: 'ignored: its key is disabled' }
+  if (registered === 'disabled') return { ...column, type: 'not imported: the key is disabled', isIgnored: true }
   if (registered !== undefined)
     return { ...column, type: registered, isRegistered: true, misfits: misfitsIn(registered) }
   const inference = new TextInference()

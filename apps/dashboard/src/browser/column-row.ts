@@ -53,12 +53,17 @@ export function columnRow(column: ColumnChoice, values: readonly string[], conte
     return column.isLeftOut ? {} : { ...(isFree && { key: proposal }), ...(form && { form }) }
   }
   const show: ColumnRow['show'] = (check, rows) => {
-    imported.checked = !column.isLeftOut
+    // Only another key lets an ignored column be imported, so the key can still be chosen.
+    const isIgnored = check?.isIgnored === true
+    const isImported = !column.isLeftOut && !isIgnored
+    imported.checked = isImported
+    imported.disabled = isIgnored
     if (key.value !== column.key) key.value = column.key
-    for (const control of [key, forms]) control.disabled = column.isLeftOut
+    key.disabled = column.isLeftOut
+    forms.disabled = !isImported
     forms.value = column.form
     use.hidden = suggestion().key === undefined
-    conversions.replaceChildren(...(column.isLeftOut ? [] : conversionExamples(values, column.form, possible)))
+    conversions.replaceChildren(...(isImported ? conversionExamples(values, column.form, possible) : []))
     type.show(check, rows)
   }
   const row = element(
@@ -119,31 +124,40 @@ function typeChoice(
     select.value = column.type ?? preselected ?? ''
     select.hidden = !isSelectable
     mark.hidden = isSelectable || check === undefined
-    mark.className = `mark ${check?.isRefused ? 'bad' : check?.isRegistered ? 'good' : ''}`
+    mark.className = `mark ${check === undefined ? '' : toneOf(check)}`
     mark.textContent = check?.isRefused ? 'refused' : `${check?.type}${check?.isRegistered ? ', registered' : ''}`
-    const texts = check === undefined ? [] : problemsOf(check, rows)
+    const texts = check === undefined ? [] : problemsOf(check, rows, column.form)
     notices.replaceChildren(...texts.map((text) => element('p', { class: 'notice warn' }, text)))
   }
   return { parts: [select, mark, notices], show }
 }
 
-/** Returns what is wrong with the values of a column among the first `rows` rows. */
-export function problemsOf({ misfits, isRegistered, type, warnings }: ColumnCheck, rows: number): string[] {
+function toneOf({ isRefused, isIgnored, isRegistered }: ColumnCheck): string {
+  if (isRefused) return 'bad'
+  if (isIgnored) return 'warn'
+  return isRegistered ? 'good' : ''
+}
+
+/** Returns what is wrong with the values of a column among the first `rows` rows, as they are sent. */
+export function problemsOf(
+  { misfits, isRegistered, type, warnings }: ColumnCheck,
+  rows: number,
+  form: ValueForm,
+): string[] {
   const values = misfits === 1 ? 'has a value that is' : 'have values that are'
   const ofType = `the ${isRegistered ? 'registered' : 'chosen'} type ${type}`
-  return [
-    ...(misfits > 0
-      ? [
-          `${numberOf(misfits)} of the first ${countedRows(rows)} ${values} not of ${ofType}. Such rows are not applied.`,
-        ]
-      : []),
-    ...warnings.map(warningText),
-  ]
+  const misfit = `${numberOf(misfits)} of the first ${countedRows(rows)} ${values} not of ${ofType}. Such rows are not applied.`
+  return [...(misfits > 0 ? [asSent(misfit, form)] : []), ...warnings.map((warning) => warningText(warning, form))]
 }
 
 /** Returns a warning about an inferred type as a sentence. */
-export function warningText({ message, examples }: Warning): string {
-  return `${message}. For example: ${examples.join(', ')}.`
+export function warningText({ message, examples }: Warning, form: ValueForm): string {
+  return asSent(`${message}. For example: ${examples.join(', ')}.`, form)
+}
+
+/** Returns a text about counted values. If a form is chosen, the text says that it is about converted values. */
+function asSent(text: string, form: ValueForm): string {
+  return form === 'as-is' ? text : `After the conversion, ${text}`
 }
 
 /**
@@ -169,7 +183,9 @@ function conversionExamples(
     .slice(0, shownConversions)
     .map((value) => element('div', { class: 'as-is' }, `${cut(value, 40)} → ${convertValue(value, form)}`))
   if (others.length > 0) {
-    const text = `${numberOf(others.length)} of the first ${numberOf(values.length)} values are written otherwise and stay as they are. For example: ${cut(others[0] ?? '', 40)}`
+    const stay =
+      others.length === 1 ? 'is written otherwise and stays as it is' : 'are written otherwise and stay as they are'
+    const text = `${numberOf(others.length)} of the first ${numberOf(values.length)} values ${stay}. For example: ${cut(others[0] ?? '', 40)}`
     items.push(element('div', { class: 'bad-text' }, text))
   }
   return items.length > 0 ? items : ['No value shown changes.']

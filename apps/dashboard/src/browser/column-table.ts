@@ -88,7 +88,7 @@ export class ColumnTable {
     const { columns, source } = this.#chosen
     const warned = [...columns.entries()].filter(([, column]) => {
       const check = this.#checks.get(column)
-      return check !== undefined && problemsOf(check, source?.rows.length ?? 0).length > 0
+      return check !== undefined && problemsOf(check, source?.rows.length ?? 0, column.form).length > 0
     })
     const [index, column] = warned.find(([index]) => index > this.#lastWarning) ?? warned[0] ?? []
     if (index === undefined || column === undefined) return

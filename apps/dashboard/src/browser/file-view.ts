@@ -29,6 +29,8 @@ export class FileView {
   readonly #rules: () => Omit<ImportRules, 'declared'>
   readonly #reading = part('[data-reading]')
   readonly #columns = part('[data-columns]')
+  /** In the bar that stays in view: a person who does not see the offer maps the columns again. */
+  readonly #mappingOffer = part('[data-offer]')
   readonly #keep = element('input', { type: 'checkbox', checked: '' }) as HTMLInputElement
   readonly #keepLabel = element('label', {}, this.#keep, ' Keep this mapping for files with the same columns')
   #table: ColumnTable | undefined
@@ -76,8 +78,8 @@ export class FileView {
 
   /** Asks whether types that may be wrong become final, unless the person has agreed. Resolves to the answer. */
   async acceptsTypes(): Promise<boolean> {
-    const warnings = [...this.#checks.values()].flatMap(({ name, warnings }) =>
-      warnings.map((warning) => `${name}: ${warningText(warning)}`),
+    const warnings = [...this.#checks].flatMap(([{ form }, { name, warnings }]) =>
+      warnings.map((warning) => `${name}: ${warningText(warning, form)}`),
     )
     const asked = warnings.join('\n')
     if (asked === '' || asked === this.#accepted) return true
@@ -115,11 +117,12 @@ export class FileView {
     const { source, start } = this.chosen
     if (source === undefined) return undefined
     const checks = [...this.#checks.values()]
+    const problems = [...this.#checks].flatMap(([{ form }, check]) => problemsOf(check, source.rows.length, form))
     return {
       rows: `${start.isWhole ? '' : 'More than '}${countedRows(source.rowCount)}`,
-      columns: checks.length,
+      columns: checks.filter(({ isIgnored }) => !isIgnored).length,
       newKeys: checks.filter(registersKey).length,
-      warnings: checks.reduce((sum, check) => sum + problemsOf(check, source.rows.length).length, 0),
+      warnings: problems.length,
       goToNextWarning: () => this.#table?.goToNextWarning(),
     }
   }
@@ -160,41 +163,43 @@ export class FileView {
 
   #offerToStartOver(): void {
     const startOver = () => this.#use(this.chosen.columns.map(({ name }) => unchangedColumn(name)))
-    this.#offer('Your earlier choices for this file are used.', buttonOf('Start over', startOver))
+    const actions = element('p', { class: 'actions' }, buttonOf('Start over', startOver))
+    const text = element('p', {}, 'Your earlier choices for this file are used.')
+    this.#columns.prepend(element('div', { class: 'notice', role: 'status' }, text, actions))
   }
 
   /** Asks for the mapping that was kept for these columns, and offers it. */
   async #offerMapping(): Promise<void> {
     const question = ++this.#question
+    this.#mappingOffer.replaceChildren()
     const { columns } = this.chosen
     const kept = columns.length === 0 ? undefined : await findMapping(this.#form, columns)
     if (question !== this.#question) return
     this.#kept = kept
     if (kept === undefined || isSameMapping(kept.columns, this.chosen.columns)) return
+    const use = () => {
+      this.#use(kept.columns)
+      this.#mappingOffer.replaceChildren()
+    }
     const forget = async () => {
       if (!(await forgetMapping(this.#form, columns))) return
       this.#kept = undefined
-      offer.remove()
+      this.#mappingOffer.replaceChildren()
     }
-    const offer = this.#offer(
+    const actions = element(
+      'p',
+      { class: 'actions' },
       `On ${dayFormat.format(kept.keptAt)}, a mapping was kept for files with these columns.`,
-      buttonOf('Use the mapping', () => this.#use(kept.columns)),
+      buttonOf('Use the mapping', use),
       buttonOf('Forget it', () => void forget()),
     )
-  }
-
-  /** Shows an offer above the columns, until the columns are shown again. */
-  #offer(text: string, ...buttons: HTMLElement[]): HTMLElement {
-    const actions = element('p', { class: 'actions' }, ...buttons)
-    const offer = element('div', { class: 'notice', role: 'status' }, element('p', {}, text), actions)
-    this.#columns.prepend(offer)
-    return offer
+    this.#mappingOffer.replaceChildren(actions)
   }
 }
 
 /** Empties all parts. */
 export function clearView(): void {
-  for (const name of ['reading', 'columns']) part(`[data-${name}]`).replaceChildren()
+  for (const name of ['reading', 'columns', 'offer']) part(`[data-${name}]`).replaceChildren()
   showOutcome(undefined)
 }
 

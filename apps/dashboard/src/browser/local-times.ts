@@ -1,5 +1,6 @@
 // Shows times in the reader's own time zone and language. Without this script, pages show UTC.
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const titleFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
@@ -23,10 +24,11 @@ export function showLocalTimes(part: ParentNode): void {
     const time = new Date(element.dateTime)
     if (Number.isNaN(time.getTime())) continue
     const { form } = element.dataset
-    element.title = format.format(time)
+    element.title = titleFormat.format(time)
     element.textContent =
       form === 'distance' ? relative(time) : form === 'day' ? dayFormat.format(time) : format.format(time)
   }
 }
 
 showLocalTimes(document)
+for (const zone of document.querySelectorAll('[data-zone]')) zone.textContent = format.resolvedOptions().timeZone

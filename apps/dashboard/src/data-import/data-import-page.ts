@@ -82,6 +82,7 @@ const moreOptions = (defaults: ImportDefaults) => html`<details class="card" dat
 /** Renders the buttons that send the file, and what the script says about the file, which stay in view. */
 function sendBar(dryRunAddress: string): Html {
   return html`<div class="send">
+    <div role="status" data-offer></div>
     <div id="outcome">
       <p role="status" data-summary></p>
       <div role="status"><ul data-refusals></ul></div>

@@ -16,13 +16,15 @@ export function changesPart({ details, changes }: Snapshot): Html | undefined {
   if (counted === null || counted.rows.created + counted.rows.changed === 0) return undefined
   const { view } = details
   const endsBefore = view.changes_file_ends_before_row
+  const isPlan = view.dry_run || view.state === 'held'
   return html`<section aria-labelledby="changes">
-    <h2 id="changes">${view.dry_run || view.state === 'held' ? 'What the import would change' : 'What changed'}</h2>
+    <h2 id="changes">${isPlan ? 'What the import would change' : 'What changed'}</h2>
     <p>${summary(counted)}</p>
     ${keyTable(counted.keys)}
+    ${isPlan && !view.keep_changes && html`<p class="hint">To see the values, make a dry run of the file with “Keep what each row changes”.</p>`}
     ${endsBefore !== undefined && html`<p class="notice warn">${endsBefore === 1 ? 'The changes are counted, but could not be kept: there is no changes file.' : `The changes file ends before row ${count(endsBefore)} of the file. Changes from there on are counted, but not kept, so the import cannot be undone.`}</p>`}
     ${view.changes_file_url !== null && html`<p class="actions"><a class="button" href="${view.changes_file_url}">Download the changes file</a></p>`}
-    ${changes.length > 0 && valueTable(changes)}
+    ${changes.length > 0 && valueTable(changes, view.types)}
   </section>`
 }
 
@@ -53,10 +55,10 @@ function keyTable(keys: Changes['keys']): Html {
   </table></div>`
 }
 
-function valueTable(changes: readonly ChangedValue[]): Html {
+function valueTable(changes: readonly ChangedValue[], types: ImportDetails['view']['types']): Html {
   const value = (text: string) => (text === '' ? html`<span class="hint">none</span>` : cut(text))
   return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="changes"><table class="cells">
-    <caption class="hint">The first ${counted(changes.length, 'changed value')}</caption>
+    <caption class="hint">The first ${counted(changes.length, 'changed value')}${changes.some(({ key }) => types[key] === 'datetime') && ', with datetimes in UTC'}</caption>
     <thead><tr><th scope="col">User ID</th><th scope="col">Key</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
     <tbody>${changes.map(({ userId, key, before, after }) => html`<tr><td>${cut(userId)}</td><td>${cut(key)}</td><td>${value(before)}</td><td>${value(after)}</td></tr>`)}</tbody>
   </table></div>`

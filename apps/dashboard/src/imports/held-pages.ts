@@ -8,16 +8,17 @@ import { sendPage } from '../layout/page.ts'
 import { summary } from './changes-part.ts'
 import { importName } from './labels.ts'
 
-/**
- * Renders why an import is held, or why the import of a dry run's file would be (changes.md §2, Held); undefined if it
- * is not.
- */
-export function heldPart({ view: { held, dry_run: isDryRun } }: ImportDetails): Html | undefined {
-  if (held === null) return undefined
+/** Renders why an import is or was held, or would be (changes.md §2, Held); undefined if there are no reasons. */
+export function heldPart(
+  { view: { held, dry_run: isDryRun } }: ImportDetails,
+  reasons: readonly string[],
+): Html | undefined {
+  if (reasons.length === 0) return undefined
+  const verb = isDryRun ? 'would be' : held === null ? 'was' : 'is'
   return html`<div class="notice warn">
-    <p><strong>${isDryRun ? 'The import would be held for approval:' : 'The import is held for approval:'}</strong></p>
-    <ul>${held.reasons.map((reason) => html`<li>${holdReasonText(reason)}</li>`)}</ul>
-    ${held.until !== null && html`<p>Without approval, it fails at ${time(new Date(held.until))}. Later imports of the app wait for it.</p>`}
+    <p><strong>The import ${verb} held for approval:</strong></p>
+    <ul>${reasons.map((reason) => html`<li>${holdReasonText(reason)}</li>`)}</ul>
+    ${held?.until && html`<p>Without approval, it fails at ${time(new Date(held.until))}. Later imports of the app wait for it.</p>`}
   </div>`
 }
 
@@ -29,7 +30,7 @@ export function sendApproveQuestion(reply: FastifyReply, appId: number, details:
   return sendPage(reply, {
     title: `Approve ${importName(details)}?`,
     area: 'imports',
-    content: html`${heldPart(details)}<form method="post" class="card narrow">
+    content: html`${heldPart(details, view.held.reasons)}<form method="post" class="card narrow">
       ${formTokenField(reply.request)}
       <p>This applies ${counted(view.rows_total - view.rows_failed, 'row')} of the file to what is stored then, without another check.
         ${view.rows_failed > 0 && `${counted(view.rows_failed, 'row')} with errors ${view.rows_failed === 1 ? 'is' : 'are'} not applied.`}</p>

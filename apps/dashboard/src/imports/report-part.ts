@@ -105,7 +105,7 @@ function errorTable(appId: number, { view, columns }: ImportDetails, { rows }: E
         view.error_file_url === null
           ? html`<span class="hint">A file with all these rows is available when the import has ended.</span>`
           : html`<a class="button" href="/apps/${appId}/imports/${view.import_id}/error-file">Download the error file</a>
-            <span class="hint">${useOfErrorFile(view)} Values are unchanged: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
+            <span class="hint">${useOfErrorFile(view)} ${view.source === 'dashboard' && 'If your browser converted the file, the error file has commas and the converted values. '}Values are as they were sent: a spreadsheet treats values that begin with =, +, - or @ as formulas, so open the file with all columns as text.</span>`
       }
     </p>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="rows"><table class="cells">

@@ -49,6 +49,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
       ${request.visitor && request.routeOptions.url !== '/help' && html`<a class="help" href="/help${area && `#${area}`}">Help</a>`}
       <h1>${title}</h1>
       ${content}
+      <p class="hint zone">Times are in <span data-zone>UTC</span>.</p>
     </main>
   </div>
 </body>
