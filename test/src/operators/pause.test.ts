@@ -12,6 +12,7 @@ import {
 } from '@sluice/imports'
 import { importOverview } from '@sluice/operations'
 import { beforeEach, expect, test } from 'vitest'
+import { runSluice } from '../environment/sluice-command.ts'
 import {
   claim,
   type ImportFixture,
@@ -130,7 +131,7 @@ test('paused apps count neither for autoscaling nor as waiting, and the backlog 
   expect((await importOverview(db)).oldestWaiting).toBeUndefined()
 })
 
-test('the status of an unfinished import says that it is paused, and only then', async () => {
+test('the status of an unfinished import says that it is paused, also with all apps, and only then', async () => {
   const ended = await queueFile(fixture, appId, file)
   await runImport(fixture.context, await claim(fixture, appId, ended), noShutdown)
   const waiting = await queueFile(fixture, appId, file)
@@ -139,7 +140,14 @@ test('the status of an unfinished import says that it is paused, and only then',
   expect(await status(waiting)).not.toHaveProperty('paused')
   await pauseImports(db, appId)
   expect(await status(waiting)).toMatchObject({ state: 'queued', paused: true })
+  expect(await status(waiting)).not.toHaveProperty('all_apps_paused')
   expect(await status(ended)).not.toHaveProperty('paused')
+  await pauseImports(db, undefined)
+  expect(await status(waiting)).toMatchObject({ paused: true, all_apps_paused: true })
+  expect(await status(ended)).not.toHaveProperty('all_apps_paused')
+  const shown = await runSluice(['imports', 'show', waiting], { DATABASE_URL: fixture.database.url })
+  expect(shown.stdout).toMatch(/Paused +imports of all apps are paused\n/)
+  await resumeImports(db, undefined)
   await resumeImports(db, appId)
   expect(await status(waiting)).not.toHaveProperty('paused')
 })
