@@ -37,7 +37,7 @@ export function describeImport(view: ImportView): string {
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
 }
 
-/** Says whose imports are paused, if those of this import's app are. */
+/** Returns whose imports are paused, for an import that is. */
 export function describePause({ all_apps_paused: isOfAll }: ImportView): string {
   return `imports of ${isOfAll ? 'all apps' : 'the app'} are paused`
 }

@@ -127,6 +127,7 @@ const silent = [
   'keys list',
   // Leaves an entry only if it has applied a migration.
   'migrate',
+  'queues',
   'users register',
   'users show',
   'webhooks list',

@@ -1,3 +1,4 @@
+import { cliUser } from '@sluice/cli-app/src/audit.ts'
 import { sql } from '@sluice/database'
 import {
   type ClaimedImport,
@@ -162,6 +163,17 @@ test('the command line pauses and resumes an app and all apps, and says if nothi
   expect((await sluice(fixture.database, ['app', 'pause', ...app])).json).toMatchObject({ changed: false })
   expect((await sluice(fixture.database, ['pause'])).json).toEqual({ paused: true, changed: true })
   expect(await importBacklog(fixture.database.db)).toMatchObject({ pausedApps: 1, allPaused: true })
+  await queueFile(fixture, otherId, file)
+  expect((await sluice(fixture.database, ['queues'])).json).toMatchObject({
+    pauses: [
+      { app_id: null, by: cliUser().name },
+      { app_id: appId, by: cliUser().name },
+    ],
+    imports: { queued: 1 },
+    workers: { alive: 0, lost: 0 },
+  })
+  const { stdout } = await runSluice(['queues'], { DATABASE_URL: fixture.database.url })
+  expect(stdout).toMatch(/^Paused +all apps since \S+ \S+ by .+\nQueued +1\n(.+\n)+Workers +0 alive\n/)
   expect((await sluice(fixture.database, ['resume'])).json).toEqual({ paused: false, changed: true })
   expect((await sluice(fixture.database, ['app', 'resume', ...app])).json).toMatchObject({
     paused: false,
