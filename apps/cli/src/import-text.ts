@@ -11,7 +11,7 @@ export function describeImport(view: ImportView): string {
     ...(view.held !== null && holdOf(view.held)),
     ...(view.retry_of !== undefined && { 'Same file as': view.retry_of }),
     ...(view.undo_of !== undefined && { 'Undo of': view.undo_of }),
-    ...(view.paused && { Paused: 'imports of the app are paused' }),
+    ...(view.paused && { Paused: describePause(view) }),
     'Rows read': view.rows_total,
     ...(view.dry_run
       ? { 'Dry run': 'nothing is applied', 'Rows that would change something': view.rows_changed }
@@ -35,6 +35,11 @@ export function describeImport(view: ImportView): string {
     Finished: dateOf(view.finished_at),
   })
   return view.warnings.length === 0 ? facts : `${facts}\n\n${table(view.warnings.map(warningRow), '')}`
+}
+
+/** Returns whose imports are paused, for an import that is. */
+export function describePause({ all_apps_paused: isOfAll }: ImportView): string {
+  return `imports of ${isOfAll ? 'all apps' : 'the app'} are paused`
 }
 
 function holdOf({ reasons, until }: NonNullable<ImportView['held']>) {

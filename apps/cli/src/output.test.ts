@@ -45,6 +45,14 @@ test('in a smaller width, a table names the columns that it leaves out', () => {
   ])
 })
 
+test('in a list of failures, other columns give way to the error in the second one', () => {
+  const error = 'the header has no column user_id, which names the users'
+  const failures = [{ IMPORT: id, ERROR: error, FILE: 'customers-of-all-shops.csv', ROWS: 1 }]
+  const lines = (width: number) => table(failures, '', width).split('\n').slice(1)
+  expect(lines(120)).toEqual([`${id}  ${error}  customers-of-all-s…     1`])
+  expect(lines(80)).toEqual([`${id}  the header has no column user…  customers…`, '', '--wide also shows ROWS'])
+})
+
 test('if few columns have room, each row is shown as fields', () => {
   expect(table(rows, '', 40)).toBe(fields(rows[0] ?? {}))
 })

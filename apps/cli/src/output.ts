@@ -49,6 +49,8 @@ export function sorted<Entry>(object: Readonly<Record<string, Entry>>): [string,
 const gap = 2
 /** Width to which the cells of a text may be cut, at least. */
 const narrowest = 10
+/** Name of a text that other columns give way to if it is the second column. */
+const reason = 'ERROR'
 
 /** A column of a table. */
 interface Column {
@@ -62,12 +64,16 @@ interface Column {
 
 /**
  * Returns a table with a header line, or `empty` if there are no rows. In a limited width, long texts are cut first.
- * Then the last columns are left out. If few columns remain, each row is shown as fields instead.
+ * Then the last columns are left out; an ERROR in the second one has the room of all but one. If few columns remain,
+ * each row is shown as fields instead.
  */
 export function table(rows: Rows, empty: string, limit = Number.POSITIVE_INFINITY): string {
   const [first] = rows
   if (first === undefined) return empty
   const all = Object.keys(first).map((name, index) => columnOf(rows, name, index === 0))
+  const [id, second] = all
+  if (id && second?.name === reason)
+    second.leastWidth = Math.max(second.leastWidth, Math.min(second.width, limit - id.width - 2 * gap - narrowest))
   const fitting = all.filter((_, index) => sum(all.slice(0, index + 1).map((each) => each.leastWidth)) <= limit)
   if (fitting.length < Math.min(3, all.length - 1)) return rows.map(fields).join('\n\n')
   const text = linesOf(fit(fitting, limit))

@@ -37,6 +37,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     description: 'resume the imports of all apps',
     load: async () => (await import('./commands/pause.ts')).addPauseCommand,
   },
+  queues: {
+    group: 'Operators',
+    description: 'show pauses, waiting imports, workers and mails of all apps',
+    load: async () => (await import('./commands/queues.ts')).addQueuesCommand,
+  },
   tokens: {
     group: 'Operators',
     description: 'manage API tokens',

@@ -1,6 +1,7 @@
 import type { ImportView, Sluice } from '@sluice/client'
 import { limits } from '@sluice/contract'
 import { countRows } from './file-rows.ts'
+import { describePause } from './import-text.ts'
 import { count } from './output.ts'
 import { openLine, type Progress } from './progress.ts'
 
@@ -80,7 +81,7 @@ class Watch {
   #describeWaiting(view: ImportView): Progress {
     this.#startedAt = performance.now()
     this.#rowsBefore = view.rows_total
-    if (view.paused) return { label: 'imports of the app are paused', facts: [] }
+    if (view.paused) return { label: describePause(view), facts: [] }
     this.#asked ??= countPreceding(this.#client, view)
       .then((preceding) => {
         this.#preceding = preceding

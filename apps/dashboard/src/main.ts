@@ -3,6 +3,7 @@ import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { dispatchSettings, openWaker } from '@sluice/imports'
 import { mailSettings, openTransport } from '@sluice/mail'
+import { warnOfForeignSecrets } from '@sluice/operations'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
 import { openStorage, storageSettings } from '@sluice/storage'
@@ -49,6 +50,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
+  void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const storage = openStorage(settings)
   const mails = openTransport(settings)
   const store = sharedStore(settings)

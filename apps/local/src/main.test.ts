@@ -21,6 +21,10 @@ test('npm start prints the addresses and ready, refuses a second start, and ends
   const lines = await linesUntilReady(first)
   const info = await readStackInfo(home)
   expect(lines).toContain(`API         ${info?.api}`)
+  expect(lines.find((line) => line.startsWith('Metrics'))).toContain(
+    `${new URL(info?.metrics.api?.[0] ?? '').port} (api)`,
+  )
+  expect((await fetch(info?.metrics.worker?.[0] ?? '')).status).toBe(200)
   expect((await fetch(info?.api ?? '')).url).toBe(`${info?.api}/docs`)
 
   const second = start(home)

@@ -95,10 +95,18 @@ function print(info: StackInfo): void {
     'S3 gateway': info.s3_gateway,
     Storage: info.storage,
     Inbox: info.inbox,
+    Metrics: `/metrics on the ports ${metricsPorts(info)}`,
     Data: home,
   }
   for (const [name, value] of Object.entries(lines)) if (value) console.log(`${name.padEnd(12)}${value}`)
   console.log('ready')
+}
+
+/** Returns such as `9101 (api), 9102, 9103 (worker)`; `stack.json` has the ports after a restart. */
+function metricsPorts({ metrics }: StackInfo): string {
+  return Object.entries(metrics)
+    .map(([name, urls]) => `${urls.map((url) => new URL(url).port).join(', ')} (${name})`)
+    .join(', ')
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { dispatchSettings, openWaker } from '@sluice/imports'
+import { warnOfForeignSecrets } from '@sluice/operations'
 import { countConnections, requestHistogram, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
@@ -30,6 +31,7 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const onError = (error: Error) => log.warn({ err: error }, 'idle database connection lost')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
   countConnections(operations.metrics, database)
+  void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const storage = openStorage(settings, undefined, maxStorageRequests)
   const store = sharedStore(settings)
   const limiter = await openBucketLimiter(store, settings, log)

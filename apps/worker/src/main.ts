@@ -2,7 +2,7 @@ import { addressSetting, isSet, queueNames, readSettings, sharedStore } from '@s
 import { checkSchema, connect } from '@sluice/database'
 import { makeRoomAfter } from '@sluice/imports'
 import { openMailer } from '@sluice/mail'
-import { openHeartbeat } from '@sluice/operations'
+import { openHeartbeat, warnOfForeignSecrets } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { countConnections, runService } from '@sluice/service'
 import { openStorage } from '@sluice/storage'
@@ -41,6 +41,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  if (hosted.includes('webhooks')) void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const stopping = new AbortController()
   const storage = openStorage(settings, stopping.signal)
   const mailer = openMailer(database.db, settings, dashboardSetting())

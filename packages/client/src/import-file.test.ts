@@ -222,7 +222,7 @@ test.each([
   expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject({ content_type: expected, file_name: name })
 })
 
-test('an import that fails is an error with its last view', async () => {
+test('an import that fails is an error with its last view, whatever a read in between has answered', async () => {
   const running = { import_id: one, state: 'processing', finished_at: null }
   const failed = { import_id: one, state: 'failed', error: 'empty file', finished_at: '2026-01-01T00:00:00.000Z' }
   await using server = await startScriptedServer((url) => [
@@ -230,10 +230,12 @@ test('an import that fails is an error with its last view', async () => {
     stored,
     { status: 200, body: running },
     'cut',
+    { status: 500, body: { error: { messages: ['Internal server error'] } } },
     { status: 200, body: failed },
   ])
   const states: string[] = []
-  const outcome = new Sluice({ api: server.url, token: 't' }).import(file, {
+  // A wait has the patience for outages.
+  const outcome = new Sluice({ api: server.url, token: 't', patienceMs: 1 }).import(file, {
     onProgress: (now) => now.phase === 'processing' && states.push(now.view.state),
   })
   await expect(outcome).rejects.toMatchObject({ name: 'ImportFailedError', view: failed })

@@ -84,6 +84,10 @@ export const importView = z
     paused: z.literal(true).optional().meta({
       description: 'Present only while the import waits because an operator has paused its app, or all apps.',
     }),
+    all_apps_paused: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present only with `paused`, if all apps are paused.' }),
     rows_total: z.int().nonnegative(),
     rows_applied: z.int().nonnegative(),
     rows_failed: z.int().nonnegative(),

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { dispatchNextInOrder, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { eachWithApp, importFile, openApp, profilesOf } from './import-fixture.ts'
 
 // If a worker dies, is paused or is slow, or if storage fails, nothing is lost, and nothing is done twice.
@@ -113,9 +113,14 @@ describe('a worker that dies in the middle', () => {
   // design.md §4, One owner.
   test('but was only paused cannot write once its successor has claimed the import', async () => {
     const importId = await app.queue(file)
+    const warn = vi.spyOn(app.context.log, 'warn')
     const stopped = await app.claim(importId)
+    expect(warn).not.toHaveBeenCalled()
     await loseLease(importId)
     const successor = await app.claim(importId)
+    expect(warn.mock.calls).toEqual([
+      [{ app_id: app.appId, import_id: importId, attempt: successor.attempt }, expect.stringMatching('taken over')],
+    ])
     expect(successor.attempt).toBe(stopped.attempt + 1)
     expect(await app.run(stopped)).toEqual({ outcome: 'lost' })
     expect((await app.resultOf(importId)).view).toMatchObject({ state: 'processing', rows_total: 0 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createApp } from '@sluice/accounts'
-import { type AuditAction, auditLogPage } from '@sluice/audit-log'
+import { type AuditAction, type AuditView, auditLogPage } from '@sluice/audit-log'
+import { cliUser } from '@sluice/cli-app/src/audit.ts'
 import { commands, openProgram } from '@sluice/cli-app/src/program.ts'
 import { cancelImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
@@ -126,6 +127,7 @@ const silent = [
   'keys list',
   // Leaves an entry only if it has applied a migration.
   'migrate',
+  'queues',
   'users register',
   'users show',
   'webhooks list',
@@ -206,7 +208,7 @@ test('a command that fails leaves an entry with its outcome', async () => {
 })
 
 // second-day.md §6, Audit lines.
-test('sluice audit prints one document a line, of one app, since a time', async () => {
+test('sluice audit prints one document a line, with the filters of the pages', async () => {
   const lines = async (...args: string[]) => {
     const { output } = await run('audit', ...args)
     return output === ''
@@ -214,10 +216,20 @@ test('sluice audit prints one document a line, of one app, since a time', async 
       : output
           .trimEnd()
           .split('\n')
-          .map((line) => JSON.parse(line) as { app_id: number })
+          .map((line) => JSON.parse(line) as AuditView)
   }
   expect(await lines(...app())).toEqual((await auditLogPage(database.db, { appId }, 1000)).entries)
   expect(await lines('--since', '1d')).toEqual((await auditLogPage(database.db, {}, 1000)).entries)
   expect(await lines(...app(), '--since', '2999-01-01T00:00:00Z')).toEqual([])
+  expect(await lines(...app(), '--until', '2000-01-01T00:00:00Z')).toEqual([])
+  const who = cliUser().name
+  expect(await lines('--what', 'token.register', '--who', who)).toEqual(
+    (await auditLogPage(database.db, { what: 'token.register', who }, 1000)).entries,
+  )
+  expect(await lines('--who', 'nobody@example.com')).toEqual([])
   expect((await run('audit', '--since', 'yesterday')).code).toBe(2)
+  expect(await run('audit', '--what', 'token')).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('app.create'),
+  })
 })

@@ -2,6 +2,7 @@ import { createApp } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { runSluice } from '../environment/sluice-command.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
@@ -114,6 +115,12 @@ test('of an import and its retries only the last one counts; what cannot be retr
       { import_id: gone, retry_id: null, reason: 'its file is no longer stored' },
     ],
   })
+  const text = async (...more: string[]) => {
+    const args = ['imports', 'retry', '--all', '--state', 'failed', '--dry-run', ...more]
+    return (await runSluice(args, { DATABASE_URL: database.url, ...bucket.environment })).stdout
+  }
+  expect(await text()).toMatch(new RegExp(`^IMPORT +APP +REASON\n.+ ${one} +-\n${gone} +${two} +its file is no longer`))
+  expect(await text('--app', String(one))).toMatch(new RegExp(`^IMPORT +APP\n.+ ${one}\n$`))
   expect(await retriesOf(one)).toEqual([])
 })
 

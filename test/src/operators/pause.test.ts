@@ -1,3 +1,4 @@
+import { cliUser } from '@sluice/cli-app/src/audit.ts'
 import { sql } from '@sluice/database'
 import {
   type ClaimedImport,
@@ -12,6 +13,7 @@ import {
 } from '@sluice/imports'
 import { importOverview } from '@sluice/operations'
 import { beforeEach, expect, test } from 'vitest'
+import { runSluice } from '../environment/sluice-command.ts'
 import {
   claim,
   type ImportFixture,
@@ -130,7 +132,7 @@ test('paused apps count neither for autoscaling nor as waiting, and the backlog 
   expect((await importOverview(db)).oldestWaiting).toBeUndefined()
 })
 
-test('the status of an unfinished import says that it is paused, and only then', async () => {
+test('the status of an unfinished import says that it is paused, also with all apps, and only then', async () => {
   const ended = await queueFile(fixture, appId, file)
   await runImport(fixture.context, await claim(fixture, appId, ended), noShutdown)
   const waiting = await queueFile(fixture, appId, file)
@@ -139,7 +141,14 @@ test('the status of an unfinished import says that it is paused, and only then',
   expect(await status(waiting)).not.toHaveProperty('paused')
   await pauseImports(db, appId)
   expect(await status(waiting)).toMatchObject({ state: 'queued', paused: true })
+  expect(await status(waiting)).not.toHaveProperty('all_apps_paused')
   expect(await status(ended)).not.toHaveProperty('paused')
+  await pauseImports(db, undefined)
+  expect(await status(waiting)).toMatchObject({ paused: true, all_apps_paused: true })
+  expect(await status(ended)).not.toHaveProperty('all_apps_paused')
+  const shown = await runSluice(['imports', 'show', waiting], { DATABASE_URL: fixture.database.url })
+  expect(shown.stdout).toMatch(/Paused +imports of all apps are paused\n/)
+  await resumeImports(db, undefined)
   await resumeImports(db, appId)
   expect(await status(waiting)).not.toHaveProperty('paused')
 })
@@ -154,6 +163,17 @@ test('the command line pauses and resumes an app and all apps, and says if nothi
   expect((await sluice(fixture.database, ['app', 'pause', ...app])).json).toMatchObject({ changed: false })
   expect((await sluice(fixture.database, ['pause'])).json).toEqual({ paused: true, changed: true })
   expect(await importBacklog(fixture.database.db)).toMatchObject({ pausedApps: 1, allPaused: true })
+  await queueFile(fixture, otherId, file)
+  expect((await sluice(fixture.database, ['queues'])).json).toMatchObject({
+    pauses: [
+      { app_id: null, by: cliUser().name },
+      { app_id: appId, by: cliUser().name },
+    ],
+    imports: { queued: 1 },
+    workers: { alive: 0, lost: 0 },
+  })
+  const { stdout } = await runSluice(['queues'], { DATABASE_URL: fixture.database.url })
+  expect(stdout).toMatch(/^Paused +all apps since \S+ \S+ by .+\nQueued +1\n(.+\n)+Workers +0 alive\n/)
   expect((await sluice(fixture.database, ['resume'])).json).toEqual({ paused: false, changed: true })
   expect((await sluice(fixture.database, ['app', 'resume', ...app])).json).toMatchObject({
     paused: false,

@@ -33,7 +33,7 @@ export function addImportListCommand(group: Command): void {
       const isOperator = options.app !== undefined || options.all === true
       const imports = await (isOperator ? listAsOperator(options) : listAsClient(options))
       const shown = imports.map(({ appId, view }) => (appId === undefined ? view : { app_id: appId, ...view }))
-      printList(list, shown, imports.map(summaryRow), 'No imports.')
+      printList(list, shown, imports.map(options.state === 'failed' ? failureRow : summaryRow), 'No imports.')
     })
 }
 
@@ -74,6 +74,12 @@ async function listAsClient({ state, source, text, since, until, ...options }: L
     if (listed.length === listLimit) break
   }
   return listed
+}
+
+/** Returns a row that begins with what a list of failed imports is read for. */
+function failureRow(failed: Listed) {
+  const { IMPORT, STATE, ERROR, ...others } = summaryRow(failed)
+  return { IMPORT, ERROR, ...others, STATE }
 }
 
 function summaryRow({ appId, view }: Listed) {

@@ -55,10 +55,14 @@ export function oneOrAll(importId: string | undefined, options: ManyOptions): st
 export async function runMany(command: Command, options: ManyOptions, action: ManyAction): Promise<void> {
   const imports = await withDatabase(action.find)
   const results = imports.length === 0 ? [] : await runOn(imports, options, action)
+  const appOf = new Map(imports.map(({ importId, appId }) => [importId, appId]))
+  // A dry run makes no imports, and there is seldom a reason.
+  const hasSome = (name: 'retry_id' | 'reason') => results.some((result) => result[name] !== null)
   const rows = results.map(({ import_id, retry_id, reason }) => ({
     IMPORT: import_id,
-    RETRY: retry_id,
-    REASON: reason,
+    APP: String(appOf.get(import_id)),
+    ...(hasSome('retry_id') && { RETRY: retry_id }),
+    ...(hasSome('reason') && { REASON: reason }),
   }))
   print(command, { count: results.length, imports: results }, () => table(rows, 'No imports.'))
 }

@@ -72,6 +72,19 @@ describe('a circuit breaker', () => {
     expect(await answer).toBe('answer')
   })
 
+  test('work in short pieces, as under load, does not use up the deadline of an answer that waits for its turns', async () => {
+    const guarded = circuitBreaker({ deadlineMs: 50, toleratedFailures: 1, pauseMs: 60_000 })
+    const call = async () => {
+      for (let turn = 0; turn < 6; turn++) {
+        await setImmediate()
+        const until = performance.now() + 30
+        while (performance.now() < until);
+      }
+      return 'answer'
+    }
+    expect(await guarded(call)).toBe('answer')
+  })
+
   test('the deadline of a call begins anew after this process was busy', async () => {
     const guarded = circuitBreaker({ deadlineMs: 200, toleratedFailures: 1, pauseMs: 60_000 })
     const call = async () => {

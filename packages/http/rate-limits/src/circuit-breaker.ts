@@ -32,7 +32,7 @@ export function circuitBreaker({ deadlineMs, toleratedFailures, pauseMs }: Circu
   }
 }
 
-/** A timer that fires this much too late shows that this process was busy, ms. */
+/** A timer that fires this much too late shows that this process did not run, ms. */
 const stallMs = 50
 
 /** Maximum number of times that the deadline of one call begins, however busy this process is. */
@@ -40,7 +40,7 @@ const maxDeadlines = 10
 
 /**
  * Returns the outcome of a promise. Throws if it takes longer than `deadlineMs`. The deadline begins anew after a time
- * in which this process did not run, since such a time says nothing about the service.
+ * in which this process did not run or had other work for most of it, since such a time says nothing about the service.
  */
 function within<Result>(deadlineMs: number, promise: Promise<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -49,10 +49,12 @@ function within<Result>(deadlineMs: number, promise: Promise<Result>): Promise<R
     const wait = () => {
       deadlines++
       const due = performance.now() + deadlineMs
+      const before = performance.eventLoopUtilization()
       timer = setTimeout(() => {
-        if (performance.now() > due + stallMs && deadlines < maxDeadlines) wait()
+        const isBusy = performance.now() > due + stallMs || performance.eventLoopUtilization(before).utilization > 0.5
+        if (isBusy && deadlines < maxDeadlines) wait()
         // Timers run before sockets are read, so the answer may have arrived already: read the sockets once.
-        else setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms`)))
+        else setImmediate(() => reject(new Error(`no answer within ${deadlineMs} ms (RATE_LIMIT_TIMEOUT)`)))
       }, deadlineMs)
     }
     wait()

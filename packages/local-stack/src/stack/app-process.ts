@@ -11,7 +11,10 @@ import type { Run } from './keep-running.ts'
 export interface AppDefinition {
   /** The name of the app in its logs' names and in `stack.json`. */
   name: string
-  /** The absolute path of the file that Node runs. The app sends `{ type: 'ready' }` when it serves. */
+  /**
+   * The absolute path of the file that Node runs. The app sends `{ type: 'ready' }` when it serves, and may add the URL
+   * of its `metrics`.
+   */
   entry: string
   /** Number of processes. */
   count: number
@@ -44,6 +47,7 @@ export interface AppProcessOptions {
 /** A process of an app that is ready. */
 export interface AppProcess extends Run {
   pid: number
+  metrics: string | undefined
 }
 
 const readyMs = 60_000
@@ -80,8 +84,8 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
 
   const deadline = AbortSignal.any([options.signal, AbortSignal.timeout(readyMs)])
   const outcome = await Promise.race([ready(child, deadline), exited])
-  if (outcome === 'ready' && child.pid !== undefined) {
-    return { pid: child.pid, exited, stop: () => stop(child, exited) }
+  if (typeof outcome === 'object' && child.pid !== undefined) {
+    return { pid: child.pid, metrics: outcome.metrics, exited, stop: () => stop(child, exited) }
   }
   await stop(child, exited)
   options.signal.throwIfAborted()
@@ -91,12 +95,12 @@ export async function startApp(options: AppProcessOptions): Promise<AppProcess> 
   throw new Error(`${options.name} did not start: ${outcome} (${options.logFile})\n${output}`)
 }
 
-/** Returns `ready` when the app reports that it is ready, or another text if the signal aborts before. */
-async function ready(child: ChildProcess, signal: AbortSignal): Promise<string> {
+/** Returns the report of the app when it is ready, or a text if the signal aborts before. */
+async function ready(child: ChildProcess, signal: AbortSignal): Promise<string | { metrics?: string }> {
   try {
     for (;;) {
       const [message] = await once(child, 'message', { signal })
-      if (message?.type === 'ready') return 'ready'
+      if (message?.type === 'ready') return message
     }
   } catch {
     return `not ready after ${readyMs / 1000} s`

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { addressOf } from '../ports.ts'
-import { type AppDefinition, startApp } from './app-process.ts'
+import { type AppDefinition, type AppProcess, startApp } from './app-process.ts'
 import type { WantedPort } from './choose-ports.ts'
 import { type Backoff, keepRunning, type Supervisor } from './keep-running.ts'
 import { type Environment, portSetting } from './settings.ts'
@@ -47,8 +47,8 @@ export interface KeepAppsOptions {
   env: Environment
   /** Folder of the logs: `<name>-<n>.log`. */
   logs: string
-  /** Called with the IDs of the ready processes, by app, whenever they change. */
-  onChange(processes: Record<string, number[]>): void
+  /** Called with the ready processes, by app, whenever they change. */
+  onChange(processes: Record<string, AppProcess[]>): void
   log(line: string): void
   /** Aborts the start. */
   signal: AbortSignal
@@ -65,7 +65,7 @@ const startsAtOnce = 8
  * If a process does not start, stops the others and throws.
  */
 export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
-  const processes: Record<string, number[]> = Object.fromEntries(options.apps.map(({ name }) => [name, []]))
+  const processes: Record<string, AppProcess[]> = Object.fromEntries(options.apps.map(({ name }) => [name, []]))
   // A process that does not start aborts the start of the others.
   const failing = new AbortController()
   const signal = AbortSignal.any([options.signal, failing.signal])
@@ -92,14 +92,14 @@ export async function keepApps(options: KeepAppsOptions): Promise<Supervisor> {
   return { stop }
 }
 
-/** Keeps one process of an app running, and its ID in `processes`. */
+/** Keeps one process of an app running, and in `processes` while it is ready. */
 function keepProcess(
   { app, number }: { app: AppDefinition; number: number },
   options: KeepAppsOptions,
-  processes: Record<string, number[]>,
+  processes: Record<string, AppProcess[]>,
 ): Promise<Supervisor> {
   const name = app.count === 1 ? app.name : `${app.name} ${number}`
-  const change = (changed: (pids: number[]) => number[]) => {
+  const change = (changed: (ready: AppProcess[]) => AppProcess[]) => {
     processes[app.name] = changed(processes[app.name] ?? [])
     options.onChange(processes)
   }
@@ -118,8 +118,8 @@ function keepProcess(
         log: options.log,
         signal,
       })
-      change((pids) => [...pids, started.pid])
-      void started.exited.then(() => change((pids) => pids.filter((pid) => pid !== started.pid)))
+      change((ready) => [...ready, started])
+      void started.exited.then(() => change((ready) => ready.filter((each) => each !== started)))
       return started
     },
   })

@@ -25,6 +25,8 @@ export interface StackInfo {
   pid: number
   /** The IDs of the ready processes of each app. */
   processes: Record<string, number[]>
+  /** The addresses of their metrics, in the same order. */
+  metrics: Record<string, string[]>
 }
 
 /** Returns the stack that runs on the folder `home`; undefined if none runs, or if it is not ready yet. */

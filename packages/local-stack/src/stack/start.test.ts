@@ -76,6 +76,7 @@ describe('a stack', () => {
       settings: { ENCRYPTION_KEYS: outside.ENCRYPTION_KEYS },
       pid: process.pid,
       processes: { api: [expect.any(Number)], worker: [expect.any(Number), expect.any(Number)] },
+      metrics: { api: [], worker: [] },
     })
     expect(await readStackInfo(home)).toEqual(info)
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printable } from '../printable.ts'
-import type { AppDefinition } from './app-process.ts'
+import type { AppDefinition, AppProcess } from './app-process.ts'
 import { appAddresses, appPorts, keepApps } from './apps.ts'
 import { choosePorts } from './choose-ports.ts'
 import { embeddedPorts, startEmbeddedParts } from './embedded-parts.ts'
@@ -106,10 +106,14 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
     ...settingsForCommands(env),
     pid: process.pid,
     processes: {},
+    metrics: {},
   }
   let ready = false
-  const onChange = (processes: Record<string, number[]>) => {
-    info.processes = processes
+  const onChange = (processes: Record<string, AppProcess[]>) => {
+    const byApp = <Fact>(factOf: (process: AppProcess) => Fact[]) =>
+      Object.fromEntries(Object.entries(processes).map(([name, ready]) => [name, ready.flatMap(factOf)]))
+    info.processes = byApp(({ pid }) => [pid])
+    info.metrics = byApp(({ metrics }) => (metrics === undefined ? [] : [metrics]))
     if (ready) infoFile.write(info).catch((error: Error) => log(`stack.json could not be written: ${error.message}`))
   }
   const running = await keepApps({ apps, env: appEnv, logs, onChange, log, signal, backoff: options.backoff })

@@ -10,8 +10,9 @@ test.each([
   ['RATE_LIMIT_SIGNIN', 'RATE_LIMIT_SIGN_IN'],
   ['API_PORTS', 'API_PORT'],
   ['SMTP_HOST', undefined],
-])('%s is unknown, and the nearest setting is %s', (name, nearest) => {
+])('%s is unknown, and the nearest setting is %s, set or not', (name, nearest) => {
   expect(unknownSettings({ [name]: 'x' })).toEqual([{ name, nearest }])
+  expect(unknownSettings({ [name]: 'x', [nearest ?? 'PATH']: 'y' })).toEqual([{ name, nearest }])
 })
 
 test('the limits of the API are known to the API, and misspelt ones have a nearest name', () => {

@@ -4,7 +4,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 export type EncryptionKeys = readonly Buffer[]
 
 const cipher = 'aes-256-gcm'
-const keyNameBytes = 8
+/** Length of the name of a key, with which each encrypted text begins. */
+export const keyNameBytes = 8
 const nonceBytes = 12
 const tagBytes = 16
 
@@ -53,6 +54,7 @@ export function isCurrent(keys: EncryptionKeys, encrypted: Buffer): boolean {
   return keys[0] !== undefined && nameOf(keys[0]).equals(encrypted.subarray(0, keyNameBytes))
 }
 
-function nameOf(key: Buffer): Buffer {
+/** Returns the name of a key: the beginning of its SHA-256. */
+export function nameOf(key: Buffer): Buffer {
   return createHash('sha256').update(key).digest().subarray(0, keyNameBytes)
 }

@@ -1,1 +1,1 @@
-export { CannotDecrypt, decrypt, type EncryptionKeys, encrypt, isCurrent } from './encryption.ts'
+export { CannotDecrypt, decrypt, type EncryptionKeys, encrypt, isCurrent, keyNameBytes, nameOf } from './encryption.ts'

@@ -1,3 +1,4 @@
+export { warnOfForeignSecrets } from './foreign-secrets.ts'
 export { type Heartbeat, openHeartbeat } from './heartbeat.ts'
 export {
   type HistoryPeriod,

@@ -61,6 +61,12 @@ export class ClaimLost extends Error {
   }
 }
 
+/** Whether a worker let its lease of `i` run out. A query in `returning` still sees the row before its update. */
+const wasLost = sql`(
+  select b.state = 'processing' from imports b where b.app_id = i.app_id and b.import_id = i.import_id)`
+
+const takenOver = 'import taken over: the worker that ran it was lost, or could not renew its lease'
+
 /** The state of a claimed import. {@link awaitsWorker} selects the states that precede a claim. */
 const processing = sql.lit(nextState(['queued', 'processing'], 'processing'))
 
@@ -77,16 +83,17 @@ export async function claimImport(
 ): Promise<ClaimedImport | undefined> {
   const { db, settings } = context
   try {
-    const { rows } = await sql<ClaimRow>`
+    const { rows } = await sql<ClaimRow & { was_lost: boolean }>`
       update imports i
       set state = ${processing}, attempt = attempt + 1, tries = tries + 1, started_at = coalesce(started_at, now()),
         lease_until = now() + make_interval(secs => ${settings.IMPORT_LEASE / 1000}), retry_at = null, dispatched_at = null
       where i.app_id = ${appId} and i.import_id = ${importId}
         and ${awaitsWorker(settings.IMPORT_LEASE)} and ${isNext(settings.UPLOAD_ORDER_WAIT)}
-      returning ${claimColumns}
+      returning ${claimColumns}, ${wasLost} as was_lost
     `.execute(db)
-    const row = rows[0]
-    return row === undefined ? undefined : toClaim(row)
+    const [row] = rows
+    if (row?.was_lost) context.log.warn({ app_id: appId, import_id: importId, attempt: row.attempt }, takenOver)
+    return row && toClaim(row)
   } catch (error) {
     // The unique index on `app_id` and `dry_run` admits one active import in each order. After this statement had found
     // no active import, another worker made a different import of the order active: it claimed that import, and may
