@@ -173,7 +173,7 @@ export const settings = {
   KNOWN_ROWS_MEMORY: withDefault(
     size,
     '160MB',
-    'Memory of a worker for the hashes of profiles, which a file of mostly unchanged rows is compared with; about 12 bytes a profile',
+    'Memory of a worker for comparing files of mostly unchanged rows with all profiles; 12 bytes a profile',
   ),
   INFERENCE_ROWS: withDefault(wholeNumber(1, 100_000), '1000', 'Rows from which the type of a new key is inferred'),
   PROFILE_KEY_LIMIT: withDefault(wholeNumber(1, maxProfileKeys), '500', 'Maximum number of profile keys of an app'),

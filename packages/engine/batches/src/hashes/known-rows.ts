@@ -44,10 +44,10 @@ export interface KnownRowsOptions {
 
 /**
  * The rows that an app's profiles held when this object was made, by their hashes (second-day.md §2, Identical rows).
- * A row among them need not be looked up, unless its user was written since.
+ * A row among them need not be looked up, unless this import has written its user since.
  *
- * Whatever another writer changes later counts as coming after the row: the order is "row, then update", although the
- * row may stand far down in the file. Nobody can tell, because the writer's request was answered after the import began.
+ * What others write after the reading counts as coming after the row, wherever the row stands in the file
+ * (packages/engine/imports/README.md, Exactly once).
  */
 export class KnownRows {
   readonly #program: HashProgram
@@ -118,7 +118,7 @@ export class KnownRows {
     return ((this.#written[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
   }
 
-  /** Gives the memory back to the other imports of this process. */
+  /** Leaves the memory to the other imports of this process. */
   close(): void {
     takenBytes -= this.#bytes
   }

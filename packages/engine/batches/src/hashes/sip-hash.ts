@@ -44,8 +44,8 @@ let module: WebAssembly.Module | undefined
 /**
  * Hashes rows, and may have a set of hashes. A set may be large, and its memory is freed with this object.
  *
- * Of each hash, the set compares the first 64 bits, with the three or so that its slots hold near each other. So a hash
- * that is not in it is found by chance with a probability of about 2^-62.
+ * The set compares the first 64 bits of a hash with about five others. So a hash that is not in it is found by chance
+ * with a probability of about 2^-61.
  */
 export class HashProgram {
   readonly #program: Program
@@ -68,8 +68,8 @@ export class HashProgram {
   hashRows(key: Buffer, bytes: Uint8Array, ends: Float64Array, origin: number): HashedRows {
     if (key.length !== keyBytes) throw new Error(`a key has ${keyBytes} bytes, not ${key.length}`)
     const count = ends.length
-    // The memory holds the set, the rows, their ends, their hashes, and whether the set has them, one after another. The
-    // last word of a row is read whole.
+    // The memory holds the set, the rows, their ends, their hashes, and whether the set has them, one after another.
+    // The last word of a row is read whole.
     const at = this.#slots * slotBytes
     const endsAt = at + Math.ceil((bytes.length + 8) / 8) * 8
     const hashesAt = endsAt + count * Float64Array.BYTES_PER_ELEMENT
