@@ -11,8 +11,8 @@ import { fileOf, rowsOfEachUser, options as typed, users as usersOfFiles } from 
 import { openApp, type Result, type TestApp, testApp } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// If most rows of a file change nothing, the worker reads what all profiles hold once (second-day.md §2, Identical
-// rows). It then skips known rows without asking Postgres about their users. These tests act after that reading.
+// second-day.md §2, Identical rows. If most rows of a file change nothing, the worker reads what all profiles hold.
+// It then skips known rows without asking Postgres about their users. These tests act after that reading.
 const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
 const lateUser = 'u35'
 const row = (userId: string, value = 'a', other = 'b') => `${userId},${value},${other}\n`

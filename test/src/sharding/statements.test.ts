@@ -37,6 +37,7 @@ const acrossApps: Record<string, RegExp> = {
   'webhook deliveries that ended long ago': /^delete from webhook_deliveries where \(app_id, delivery_id\) in/,
   'webhook endpoints that were removed':
     /^select "app_id", "endpoint_id" from "webhook_endpoints" where "removed_at" is not null/,
+  'secrets that no key of a starting process decrypts': /^select 'access keys' as kind where exists/,
   'exports that a worker can claim': /^select app_id, export_id, attempt from exports e where/,
   'the export that is to run next': /^update exports set state = 'processing'/,
   'files of exports to remove': /^select app_id, export_id, attempt, coalesce/,
