@@ -81,9 +81,8 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     operations,
   )
   const listening = dashboard.listen({ host: settings.DASHBOARD_HOST, port: settings.DASHBOARD_PORT })
-  const url = await untilListening('DASHBOARD', listening)
   return {
-    info: { url },
+    info: { url: await untilListening('DASHBOARD', listening) },
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()

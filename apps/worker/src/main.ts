@@ -63,9 +63,8 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
     showBacklog(operations.metrics, database.db)
     operations.metrics.others.push(queues.metrics)
   }
-  const { require } = operations.readiness
-  require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
-  require({ name: 'queue', setting: addressSetting(store), check: queues.check })
+  operations.readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
+  operations.readiness.require({ name: 'queue', setting: addressSetting(store), check: queues.check })
   const stops = hosted.map((name) => hosts[name](host))
 
   return {

@@ -75,6 +75,7 @@ export class KnownRows {
    */
   static async read(options: KnownRowsOptions): Promise<KnownRows | undefined> {
     const { db, appId, remainingBytes, memoryBytes, signal } = options
+    if (takenBytes >= memoryBytes) return undefined
     const { pages, profiles } = await sizeOfProfiles(db)
     if (pages * pageBytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
     if (takenBytes + slotsFor(profiles) * slotBytes > memoryBytes) return undefined
