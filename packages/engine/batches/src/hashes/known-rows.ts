@@ -13,6 +13,9 @@ const pageBytes = 8_192
 /** Profiles on a page, if Postgres has no statistics: about as many as fit. */
 const mostOnPage = 100
 
+/** Up to so many profiles, the statistics do not matter: a table that was nearly empty may have grown since. */
+const fewProfiles = 100_000
+
 /**
  * A table of this size is read in any case. Beyond it, the rest of the file must have at least a sixth of the bytes of
  * the table. A profile takes about three times the bytes of its row, so the file then has a row for every second
@@ -143,8 +146,10 @@ function slotsFor(profiles: number): number {
 /** Returns the number of pages of the table of profiles, and about how many profiles of all apps it has. */
 async function sizeOfProfiles(db: Database): Promise<{ pages: number; profiles: number }> {
   const { rows } = await sql<{ pages: number; profiles: number }>`
-    select pages, ceil(pages * case when reltuples > 0 and relpages > 0 then reltuples / relpages else ${mostOnPage} end)
-      as profiles
+    select pages, greatest(
+        ceil(pages * case when reltuples > 0 and relpages > 0 then reltuples / relpages else ${mostOnPage} end),
+        least(pages * ${mostOnPage}, ${fewProfiles})
+      ) as profiles
     from pg_class, lateral (
       select (pg_relation_size(oid) / current_setting('block_size')::integer)::float8 as pages
     ) size
