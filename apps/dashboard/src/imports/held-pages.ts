@@ -9,10 +9,8 @@ import { summary } from './changes-part.ts'
 import { importName } from './labels.ts'
 
 /** Renders why an import is or was held, or would be (changes.md §2, Held); undefined if there are no reasons. */
-export function heldPart(
-  { view: { held, dry_run: isDryRun } }: ImportDetails,
-  reasons: readonly string[],
-): Html | undefined {
+export function heldPart({ view, holdReasons: reasons }: ImportDetails): Html | undefined {
+  const { held, dry_run: isDryRun } = view
   if (reasons.length === 0) return undefined
   const verb = isDryRun ? 'would be' : held === null ? 'was' : 'is'
   return html`<div class="notice warn">
@@ -30,7 +28,7 @@ export function sendApproveQuestion(reply: FastifyReply, appId: number, details:
   return sendPage(reply, {
     title: `Approve ${importName(details)}?`,
     area: 'imports',
-    content: html`${heldPart(details, view.held.reasons)}<form method="post" class="card narrow">
+    content: html`${heldPart(details)}<form method="post" class="card narrow">
       ${formTokenField(reply.request)}
       <p>This applies ${counted(view.rows_total - view.rows_failed, 'row')} of the file to what is stored then, without another check.
         ${view.rows_failed > 0 && `${counted(view.rows_failed, 'row')} with errors ${view.rows_failed === 1 ? 'is' : 'are'} not applied.`}</p>

@@ -22,7 +22,7 @@ export const partNames = ['progress', 'actions', 'report'] as const satisfies re
 /** Renders all parts from one snapshot. */
 export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
-    progress: html`${progressPart(appId, snapshot)}${heldPart(snapshot.details, snapshot.holdReasons)}`,
+    progress: html`${progressPart(appId, snapshot)}${heldPart(snapshot.details)}`,
     actions: actionsOf(appId, snapshot.details),
     report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}`,
   }

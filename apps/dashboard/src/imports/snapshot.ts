@@ -22,8 +22,6 @@ export interface Snapshot {
   errors: ErrorRows
   /** The first lines of the changes file; none before the import has ended. */
   changes: readonly ChangedValue[]
-  /** Why the import is held, or was held before it ended; of a dry run, why it would be (changes.md §2, Held). */
-  holdReasons: readonly string[]
   /** Length of the uncompressed file; undefined if it is not known. */
   totalBytes: number | undefined
   /** Average speed; undefined if the import has not started, or has only just started. */
@@ -56,31 +54,14 @@ export async function takeSnapshot(
   const isFull = runs && known.errors !== undefined && known.errors.rows.length >= shownErrorRows
   const none: ErrorRows = { rows: [] }
   const hasChanges = details.view.changes_file_url !== null
-  const [errors, totalBytes, changes, holdReasons] = await Promise.all([
+  const [errors, totalBytes, changes] = await Promise.all([
     isFull || details.view.rows_failed === 0
       ? (known.errors ?? none)
       : orDefault(errorRows({ db, storage }, { appId, importId }, shownErrorRows), none),
     known.totalBytes ?? readTotalBytes({ storage, log }, details),
     hasChanges ? orDefault(changedValues({ db, storage }, { appId, importId }, shownChanges), []) : [],
-    holdReasonsOf(db, appId, details.view),
   ])
-  return { details, errors, changes, holdReasons, totalBytes, ...speedOf(details, totalBytes) }
-}
-
-/** The view of an ended import leaves the reasons out. An approval removes them. */
-async function holdReasonsOf(
-  db: DashboardContext['db'],
-  appId: number,
-  { import_id: importId, state, held }: ImportDetails['view'],
-): Promise<readonly string[]> {
-  if (held !== null || (state !== 'cancelled' && state !== 'failed')) return held?.reasons ?? []
-  const row = await db
-    .selectFrom('imports')
-    .select('held_reasons')
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .executeTakeFirst()
-  return row?.held_reasons ?? []
+  return { details, errors, changes, totalBytes, ...speedOf(details, totalBytes) }
 }
 
 /** Returns the length of a running import's uncompressed file; undefined if it is not known, or no longer needed. */

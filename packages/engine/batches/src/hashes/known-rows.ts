@@ -1,14 +1,11 @@
 import { type Database, sql } from '@sluice/database'
 import { HashProgram, hashBytes, slotBytes } from './sip-hash.ts'
 
-/** Pages of the table of profiles that one statement reads. Its answer has at most a few megabytes. */
+/** Pages of the table of profiles that one statement reads. Its answer has 2 MB if a profile takes 250 bytes. */
 const pagesAtOnce = 4_096
 
 /** Number of statements at the same time. After a first import, Postgres has to write each page that is read. */
 const readers = 2
-
-/** Bytes of a page. */
-const pageBytes = 8_192
 
 /** Profiles on a page, if Postgres has no statistics: about as many as fit. */
 const mostOnPage = 100
@@ -79,8 +76,8 @@ export class KnownRows {
   static async read(options: KnownRowsOptions): Promise<KnownRows | undefined> {
     const { db, appId, remainingBytes, memoryBytes, signal } = options
     if (takenBytes >= memoryBytes) return undefined
-    const { pages, profiles } = await sizeOfProfiles(db)
-    if (pages * pageBytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
+    const { bytes, pages, profiles } = await sizeOfProfiles(db)
+    if (bytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
     if (takenBytes + slotsFor(profiles) * slotBytes > memoryBytes) return undefined
     const known = new KnownRows(profiles)
     let page = 0
@@ -143,19 +140,18 @@ function slotsFor(profiles: number): number {
   return Math.ceil((profiles * 1.1) / maxLoad) + 8
 }
 
-/** Returns the number of pages of the table of profiles, and about how many profiles of all apps it has. */
-async function sizeOfProfiles(db: Database): Promise<{ pages: number; profiles: number }> {
-  const { rows } = await sql<{ pages: number; profiles: number }>`
-    select pages, greatest(
+/** Returns bytes and pages of the table of profiles, and about how many profiles of all apps it has. */
+async function sizeOfProfiles(db: Database): Promise<{ bytes: number; pages: number; profiles: number }> {
+  const { rows } = await sql<{ bytes: number; pages: number; profiles: number }>`
+    select bytes, pages, greatest(
         ceil(pages * case when reltuples > 0 and relpages > 0 then reltuples / relpages else ${mostOnPage} end),
         least(pages * ${mostOnPage}, ${fewProfiles})
       ) as profiles
-    from pg_class, lateral (
-      select (pg_relation_size(oid) / current_setting('block_size')::integer)::float8 as pages
-    ) size
+    from pg_class, lateral (select pg_relation_size(oid)::float8 as bytes) size,
+      lateral (select bytes / current_setting('block_size')::integer as pages) counted
     where oid = 'profiles'::regclass
   `.execute(db)
-  return rows[0] ?? { pages: 0, profiles: 0 }
+  return rows[0] ?? { bytes: 0, pages: 0, profiles: 0 }
 }
 
 /** Returns the hashes of the rows that an app's profiles on some pages hold. */

@@ -37,6 +37,8 @@ export interface ImportDetails {
   /** Time from the first claim to the end or to now, including waits between attempts; null before the first claim. */
   tookMs: number | null
   wait: Wait | null
+  /** Why it is held, or was before it ended without approval; of a dry run, why the import would be. */
+  holdReasons: readonly string[]
   /** Who asked for it: the address of a person, or the name of a token or key; null if nobody knows. */
   requestedBy: string | null
   /** It imports the file of a dry run. */
@@ -84,6 +86,7 @@ export async function showDetails(
     isOfDryRun: row.is_of_dry_run,
     importedAs: row.imported_as,
     undoneBy: row.undone_by,
+    holdReasons: row.held_reasons ?? [],
     wait: await waitOf(db, appId, row),
   }
 }
