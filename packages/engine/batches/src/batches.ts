@@ -7,8 +7,15 @@ import { ProfileBatch } from './documents/profile-batch.ts'
 import { KeptRows } from './errors/kept-rows.ts'
 import { KnownRows } from './hashes/known-rows.ts'
 import { RowHashes } from './hashes/row-hashes.ts'
-import { cutBatches, joinBatches, partBatch, type RowBatch } from './rows/cut.ts'
-import { type BatchMemory, countSpellings, type PreparedBatch, prepareBatch, settleTypes } from './rows/prepare.ts'
+import { cutBatches, type JoinedSize, joinBatches, type RowBatch } from './rows/cut.ts'
+import {
+  assignUsers,
+  type BatchMemory,
+  countSpellings,
+  type PreparedBatch,
+  prepareBatch,
+  settleTypes,
+} from './rows/prepare.ts'
 import { BatchSize } from './write/batch-size.ts'
 import { type BatchPlace, type Committed, commitBatch, maxBatchesInFlight } from './write/commit.ts'
 import { joinWhileNobodyWaits } from './write/large-batches.ts'
@@ -33,8 +40,17 @@ export interface BatchesOptions extends Omit<BatchContext, 'lockSpace'> {
 /** Number of rows of a file's first batch. It is small, so that progress or the first error shows early. */
 const firstRows = 1_000
 
-/** What the profiles hold is read after so many of the largest transactions, if most of their rows changed nothing. */
-const batchesBeforeKnown = 2
+/**
+ * What the profiles hold is read after so many rows, if most of them changed nothing; earlier if two of the largest
+ * transactions have fewer rows.
+ */
+const rowsBeforeKnown = 3_000
+
+/**
+ * Bytes of the unknown rows of a transaction, and of all its rows. Known rows are only counted: no profile is locked
+ * for them, and the transaction costs the same without them.
+ */
+const [unknownBytes, knownBytes] = [2 ** 20, 2 ** 22]
 
 /** Opens the batches of a file. They own `columns` from now on. Returns undefined if the app was deleted. */
 export async function openBatches(options: BatchesOptions): Promise<Batches | undefined> {
@@ -109,36 +125,52 @@ export class Batches {
       firstEnd: committed.batchEnd ?? position,
     }
     const batches = cutBatches(readRows(bytes, { position, columns: columns.names.length }), position, limits)
-    return joinBatches(batches, () => Math.min(maxRows, this.size.rows), joinWhileNobodyWaits(db, owner.appId, columns))
+    return joinBatches(batches, () => this.#joinedSize, joinWhileNobodyWaits(db, owner.appId, columns))
+  }
+
+  /** How many rows that are not known a transaction may have. */
+  get #mostUnknown() {
+    return { rows: Math.min(this.#options.maxRows, this.size.rows), bytes: unknownBytes }
+  }
+
+  get #joinedSize(): JoinedSize {
+    const areKnown = this.#rowHashes.known !== undefined
+    return areKnown ? { rows: Number.POSITIVE_INFINITY, bytes: knownBytes } : this.#mostUnknown
   }
 
   /**
-   * Sends a batch, in parts if it is larger than a transaction may be. Waits for preceding batches as far as it must.
+   * Sends a batch, in parts if it has more unknown rows than a transaction may have. Waits for preceding batches as far as it must.
    * Throws the error of the first batch that failed: `NothingFound` if the owner lost the rows, `KeyLimitExceeded`,
    * `FileError` if a declared key was registered with another type meanwhile, or an error of the database.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#context.columns)
     if (this.#repeatsRows()) await this.#readKnownRows(rows.start)
-    for (const part of partBatch(rows, () => this.size.rows)) await this.#addPart(part)
+    for (let rest: RowBatch | undefined = rows; rest !== undefined; ) rest = await this.#addPart(rest)
   }
 
   /**
-   * Waits for the preceding batches that must commit first, then sends a batch. If the batch may register keys,
-   * waits for its commit as well.
+   * Waits for the preceding batches that must commit first, then sends the first rows of a batch, as many as a
+   * transaction may have. If they may register keys, waits for their commit as well. Returns the other rows.
    */
-  async #addPart(rows: RowBatch): Promise<void> {
+  async #addPart(rows: RowBatch): Promise<RowBatch | undefined> {
     const { columns } = this.#context
-    countSpellings(rows, columns)
     const memory = this.#freeMemory.pop()
     const empty = memory ?? { profileBatch: new ProfileBatch(), keptRows: new KeptRows(columns.names) }
-    const batch = await prepareBatch(rows, columns, this.#rowHashes, empty)
+    const [assigned, rest] = await assignUsers(rows, empty, this.#means, this.#mostUnknown)
+    countSpellings(assigned, columns)
+    const batch = prepareBatch(assigned, columns)
     const isAlone = batch.mayRegister
     const maxOthers = isAlone ? 0 : maxBatchesInFlight - 1
     const sharesUsers = (other: BatchInFlight) => batch.profileBatch.sharesUsersWith(other.batch.profileBatch)
     while (this.#inFlight.length > maxOthers || this.#inFlight.some(sharesUsers)) await this.#firstCommitted()
     this.#send(batch)
     if (isAlone) await this.#firstCommitted()
+    return rest
+  }
+
+  get #means() {
+    return { columns: this.#context.columns, rowHashes: this.#rowHashes }
   }
 
   /** Waits until no batch is in flight, and frees the memory. Throws as {@link add}. */
@@ -152,7 +184,7 @@ export class Batches {
   #repeatsRows(): boolean {
     if (this.#repeated === undefined) return false
     const { rows, unchanged } = this.#repeated
-    return rows >= batchesBeforeKnown * this.#options.maxRows && unchanged * 2 >= rows
+    return rows >= Math.min(rowsBeforeKnown, 2 * this.#options.maxRows) && unchanged * 2 >= rows
   }
 
   /**
@@ -251,14 +283,17 @@ export class Batches {
         for (const [column, type] of error.registered) columns.register(column, type)
         batch.profileBatch.clear()
         // The hashes of the rows depend on the types.
-        const retyped = await prepareBatch(batch, columns, this.#rowHashes, batch)
-        return await this.#commit(entry, place, preceding, retyped)
+        const [assigned] = await assignUsers(batch, batch, this.#means, {
+          rows: batch.rows,
+          bytes: Number.POSITIVE_INFINITY,
+        })
+        return await this.#commit(entry, place, preceding, prepareBatch(assigned, columns))
       }
       // The owner need not have lost the rows: the preceding batch may have aborted because of a conflict, so that this
       // batch found nothing to follow. Or it has spent its time waiting. It is then sent again after that batch.
       const mayBeRepeated = error instanceof NothingFound || ranOutOfTime(error) || waitedTooLong(error)
       if (!mayBeRepeated || !followsBatchInFlight) {
-        this.size.failed(batch.rows)
+        this.size.failed(batch.unknownRows)
         throw error
       }
       entry.locked = Promise.withResolvers()

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { readRows } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BatchLimits, cutBatches, joinBatches, partBatch } from './cut.ts'
+import { type BatchLimits, cutBatches, joinBatches, type RowBatch, splitBatch } from './cut.ts'
 
 /**
  * Cuts a document into batches, starting at a position. Its bytes arrive in chunks. Returns the rows and the end of
@@ -46,7 +46,7 @@ test.each([
 /** Cuts a document into batches and joins them, if `mayJoin` allows it. Returns the rows and the end of each batch. */
 async function cutJoined(document: string, limits: BatchLimits, mayJoin: () => boolean) {
   const cut = cutBatches(readRows(Readable.from([Buffer.from(document)])), 0, limits)
-  const batches = await Array.fromAsync(joinBatches(cut, () => limits.rows, mayJoin))
+  const batches = await Array.fromAsync(joinBatches(cut, () => ({ rows: limits.rows, bytes: 2 ** 20 }), mayJoin))
   for (const { rows, slices } of batches) {
     expect(slices.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(rows)
   }
@@ -111,7 +111,7 @@ test('if reading fails, the batches before the failure are passed on, joined or 
   for (const mayJoin of [true, false]) {
     const joined = joinBatches(
       cutBatches(readRows(broken()), 0, { rows: 10_000, keyBytes: [1] }),
-      () => 10_000,
+      () => ({ rows: 10_000, bytes: 2 ** 20 }),
       () => mayJoin,
     )
     let rows = 0
@@ -123,6 +123,12 @@ test('if reading fails, the batches before the failure are passed on, joined or 
   }
 })
 
+function* split(batch: RowBatch, rows: number): Generator<RowBatch> {
+  const [first, rest] = splitBatch(batch, rows)
+  yield first
+  if (rest !== undefined) yield* split(rest, rows)
+}
+
 test('parts have the rows of their batch; a worker that continues after a part ends its batch at the same row', async () => {
   await fc.assert(
     fc.asyncProperty(anyDocument, anyRows, anyRows, async (document, rows, partRows) => {
@@ -130,7 +136,7 @@ test('parts have the rows of their batch; a worker that continues after a part e
       const whole = await cut(document, limits, 7)
       const read = cutBatches(readRows(Readable.from([Buffer.from(document)])), 0, limits)
       for (const [index, batch] of (await Array.fromAsync(read)).entries()) {
-        const parts = [...partBatch(batch, () => partRows)]
+        const parts = [...split(batch, partRows)]
         expect(parts.reduce((sum, part) => sum + part.rows, 0)).toBe(batch.rows)
         expect(parts.map(({ start }) => start)).toEqual([batch.start, ...parts.slice(0, -1).map(({ end }) => end)])
         for (const part of parts) expect(part.rows).toBeLessThanOrEqual(partRows)

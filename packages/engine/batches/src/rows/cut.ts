@@ -6,9 +6,6 @@ import { type Cells, type RowBlock, RowSplitter } from '@sluice/csv'
  */
 const [batchRows, batchBytes] = [2_500, 256 * 2 ** 10]
 
-/** Maximum number of bytes of the rows of joined batches. */
-const joinedBytes = 2 ** 20
-
 /**
  * Maximum number of bytes of keys in the documents of a batch. The JSON document of each row repeats the keys of the
  * row's values. The last row of a batch may exceed the limit.
@@ -84,28 +81,35 @@ export async function* cutBatches(
   if (batch.rows > 0) yield batch
 }
 
-/** Parts a batch into transactions of at most `rows()` rows. */
-export function* partBatch(batch: RowBatch, rows: () => number): Generator<RowBatch> {
-  let part = emptyBatch(batch.start)
+/** Returns a batch as its first rows and, if it has more, the others. */
+export function splitBatch(batch: RowBatch, rows: number): [first: RowBatch, rest: RowBatch | undefined] {
+  if (batch.rows <= rows) return [batch, undefined]
+  const wholeEnd = batch.wholeEnd ?? batch.end
+  const first = { ...emptyBatch(batch.start), wholeEnd }
+  const rest = emptyBatch(batch.start)
   for (const { block, from, to } of batch.slices) {
-    for (let next = from; next < to; ) {
-      if (part.rows >= rows()) {
-        yield { ...part, wholeEnd: batch.end }
-        part = emptyBatch(part.end)
-      }
-      const taken = Math.min(to - next, rows() - part.rows)
-      part.slices.push({ block, from: next, to: next + taken })
-      part.rows += taken
-      next += taken
-      part.end = block.rowEnd[next - 1] ?? part.end
-    }
+    const split = Math.min(to, from + rows - first.rows)
+    if (from < split) addSlice(first, { block, from, to: split })
+    if (split < to) addSlice(rest, { block, from: split, to })
   }
-  yield part
+  return [first, { ...rest, start: first.end }]
+}
+
+function addSlice(batch: RowBatch, slice: RowSlice): void {
+  batch.slices.push(slice)
+  batch.rows += slice.to - slice.from
+  batch.end = slice.block.rowEnd[slice.to - 1] ?? batch.end
+}
+
+/** The rows and bytes that joined batches may have. */
+export interface JoinedSize {
+  rows: number
+  bytes: number
 }
 
 /**
- * Joins batches that follow each other, up to the limit of rows and four times the bytes of one batch. Larger
- * transactions take less time per row. Passes the first batch on at once.
+ * Joins batches that follow each other, up to a size. Larger transactions take less time per row. Passes the first
+ * batch on at once.
  *
  * `mayJoin` is asked before other batches are joined to a batch. Where the joined batches end may thus depend on
  * anything. They begin and end where batches do, so a worker that continues after them cuts the same batches. If
@@ -113,7 +117,7 @@ export function* partBatch(batch: RowBatch, rows: () => number): Generator<RowBa
  */
 export async function* joinBatches(
   batches: AsyncIterable<RowBatch>,
-  maxRows: () => number,
+  most: () => JoinedSize,
   mayJoin: () => boolean | Promise<boolean>,
 ): AsyncGenerator<RowBatch> {
   let isFirst = true
@@ -121,7 +125,8 @@ export async function* joinBatches(
   try {
     for await (const batch of batches) {
       const joined = open === undefined ? undefined : join(open, batch)
-      if (joined !== undefined && joined.rows <= maxRows() && hasRoom(joined, joinedBytes)) {
+      const { rows, bytes } = most()
+      if (joined !== undefined && joined.rows <= rows && hasRoom(joined, bytes)) {
         open = joined
         continue
       }

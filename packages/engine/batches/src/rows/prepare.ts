@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ImportWarning, type ValueType, valueMessages } from '@sluice/contract'
-import { type Cells, isText, problemOf, RowSplitter } from '@sluice/csv'
+import { type Cells, isText, problemOf, type RowBlock, RowSplitter, rowOffset } from '@sluice/csv'
 import { addSpelling } from '@sluice/profiles'
 import type { Columns } from '../columns/columns.ts'
 import { SampledColumns } from '../columns/sampled-columns.ts'
@@ -10,7 +10,7 @@ import type { KeptRows } from '../errors/kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from '../errors/problems.ts'
 import type { RowHashes } from '../hashes/row-hashes.ts'
 import { hashBytes } from '../hashes/sip-hash.ts'
-import type { RowBatch } from './cut.ts'
+import { type RowBatch, splitBatch } from './cut.ts'
 
 /**
  * The memory of a batch. One batch after another uses it: allocating it for each batch would leave megabytes of
@@ -24,12 +24,18 @@ export interface BatchMemory {
 }
 
 /** A batch whose rows have been assigned to users. Nothing else of the rows has been read. */
-export interface PreparedBatch extends RowBatch, BatchMemory {
+interface AssignedBatch extends RowBatch, BatchMemory {
   /**
    * By row, the number of its user in `profileBatch`; {@link noUser} if the row or its ID cannot be read, and
    * {@link ofKnownRow} if the user's profile holds the row.
    */
   users: Int32Array
+  /** Number of the rows that are not known. */
+  unknownRows: number
+}
+
+/** A batch that can be sent to the database. */
+export interface PreparedBatch extends AssignedBatch {
   /** `writtenKeys` of the columns when the batch began. Which columns are ignored may change while it is in flight. */
   jsonKeys: readonly (Buffer | undefined)[]
   /** Types of the columns, by key, as far as they are settled after this batch. */
@@ -81,36 +87,49 @@ export function countSpellings({ slices }: RowBatch, columns: Columns): void {
   }
 }
 
+/** How many rows of a batch that are not known there may be, and their bytes. */
+export interface MostUnknown {
+  rows: number
+  bytes: number
+}
+
 /**
- * Adds the users of the rows to the memory, which must not have any users yet.
+ * Adds the users of the rows to the memory, which must not have any users yet. Returns the batch and, if too many of
+ * its rows are not known, the rows that are left for another one. At least one row is assigned.
  *
  * Yields to the event loop after each block of rows. Otherwise a preceding batch, for which Postgres has already
  * answered, would keep its locks until all rows of this batch are hashed.
  */
-export async function prepareBatch(
+export async function assignUsers(
   batch: RowBatch,
-  columns: Columns,
-  rowHashes: RowHashes,
   memory: BatchMemory,
-): Promise<PreparedBatch> {
-  const { profileBatch, keptRows } = memory
+  { columns, rowHashes }: { columns: Columns; rowHashes: RowHashes },
+  most: MostUnknown,
+): Promise<[assigned: AssignedBatch, rest: RowBatch | undefined]> {
+  const { profileBatch } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const { userIdIndex } = columns
   const { known } = rowHashes
   const cells = new RowSplitter()
-  let number = 0
+  const assigned = (rows: number, unknownRows: number): [AssignedBatch, RowBatch | undefined] => {
+    const [first, rest] = splitBatch(batch, rows)
+    return [{ ...first, ...memory, users, unknownRows }, rest]
+  }
+  let [number, unknownRows, bytes] = [0, 0, 0]
   for (const { block, from, to } of batch.slices) {
     const { hashes, found } = rowHashes.of(block, from, to, columns)
     for (let row = from; row < to; row++, number++) {
-      if (problemOf(block, row) !== undefined) continue
-      cells.split(block, row, userIdIndex + 1)
-      if (userIdCellProblem(cells, block.isText, userIdIndex) !== undefined) continue
+      const hasId = readUserId(cells, block, row, userIdIndex)
       const [start, end] = [cells.start[userIdIndex] ?? 0, cells.end[userIdIndex] ?? 0]
-      const idHash = hashOf(cells.bytes, start, end)
-      if (found?.[row - from] === 1 && known?.isWritten(idHash) === false) {
+      const idHash = hasId ? hashOf(cells.bytes, start, end) : 0
+      if (hasId && found?.[row - from] === 1 && known?.isWritten(idHash) === false) {
         users[number] = ofKnownRow
         continue
       }
+      if (unknownRows >= most.rows || bytes >= most.bytes) return assigned(number, unknownRows)
+      unknownRows++
+      bytes += rowOffset(block, row + 1) - rowOffset(block, row)
+      if (!hasId) continue
       known?.noteWritten(idHash)
       const user = profileBatch.addRow(cells.bytes, start, end, idHash)
       profileBatch.addHash(user, hashes, (row - from) * hashBytes)
@@ -118,9 +137,20 @@ export async function prepareBatch(
     }
     await setImmediate()
   }
+  return assigned(number, unknownRows)
+}
+
+/** Splits a row up to its user ID. Returns whether the ID can be looked up. */
+function readUserId(cells: RowSplitter, block: RowBlock, row: number, userIdIndex: number): boolean {
+  if (problemOf(block, row) !== undefined) return false
+  cells.split(block, row, userIdIndex + 1)
+  return userIdCellProblem(cells, block.isText, userIdIndex) === undefined
+}
+
+/** Adds what the columns are as of the last row of a batch. */
+export function prepareBatch(batch: AssignedBatch, columns: Columns): PreparedBatch {
   const { types, warnings, spellingCounts, unregistered, writtenKeys: jsonKeys } = columns
-  const mayRegister = unregistered.length > 0
-  return { ...batch, profileBatch, keptRows, users, jsonKeys, types, warnings, spellingCounts, mayRegister }
+  return { ...batch, jsonKeys, types, warnings, spellingCounts, mayRegister: unregistered.length > 0 }
 }
 
 /**
