@@ -156,14 +156,11 @@ async function sizeOfProfiles(db: Database): Promise<{ bytes: number; pages: num
 
 /** Returns the hashes of the rows that an app's profiles on some pages hold. */
 async function hashesOn(db: Database, appId: number, page: number): Promise<Buffer> {
-  // `offset 0` keeps the planner from looking up all profiles of the app for each range of pages.
+  // `app_id + 0` keeps the planner from looking up all profiles of the app for each range of pages.
   const { rows } = await sql<{ hashes: Buffer | null }>`
-    select string_agg(uuid_send(row_hash), '') as hashes from (
-      select app_id, row_hash from profiles
-      where ctid >= ${`(${page},0)`}::tid and ctid < ${`(${page + pagesAtOnce},0)`}::tid
-      offset 0
-    ) on_pages
-    where app_id = ${appId}::integer and row_hash is not null
+    select string_agg(uuid_send(row_hash), '') as hashes from profiles
+    where ctid >= ${`(${page},0)`}::tid and ctid < ${`(${page + pagesAtOnce},0)`}::tid
+      and app_id + 0 = ${appId}::integer
   `.execute(db)
   return rows[0]?.hashes ?? Buffer.alloc(0)
 }
