@@ -1,6 +1,6 @@
+import { Failure, messageOf } from '@sluice/client-cli/failure'
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
-import { Failure, messageOf } from './failure.ts'
 import { firstSteps, fullForm, openProgram } from './program.ts'
 
 /**
