@@ -7,8 +7,8 @@ import { readSource, refusalOf } from './source.ts'
 
 // npm run release -- --out DIR: writes everything that a release publishes to an empty folder, and publishes nothing.
 // The working tree must be that of its commit. Two releases of one commit are equal byte by byte. Exits with code 1 if
-// a release is refused or fails, and with 2 after wrong usage. For tests, `--with-changes` accepts any working tree, and
-// `--without-image` leaves the image out.
+// a release is refused or fails, and with 2 after wrong usage. For tests, `--with-changes` accepts any working tree,
+// and `--without-image` leaves the image out.
 
 process.exitCode = await main()
 
