@@ -25,8 +25,8 @@ export async function releaseImage(
   const context = join(scratch, 'context')
   copySource('.', context)
   const image = `localhost/sluice:${source.version}`
-  // Layers in the cache may be older than the packages that a registry now has.
   const digest = await engine.run(['image', 'inspect', '--format', '{{.Digest}}', base.image])
+  // A cached layer would hide that a build from the same files differs.
   const options = ['--no-cache', '--pull=never', '--file', join(context, 'infra/Dockerfile'), ...labelsOf(source)]
   await buildImage(engine, context, [...options, '--tag', image])
   const layout = join(scratch, 'layout')
