@@ -18,4 +18,4 @@ export function differences(actual: unknown, expected: unknown, place: string): 
   return wrong.length > 0 && place === 'outcome' ? [...wrong, `the outcome is ${shown(actual)}`] : wrong
 }
 
-const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 2_000) ?? 'undefined'
+const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 800) ?? 'undefined'

@@ -1,12 +1,16 @@
 """The driver of the Python client.
 
-Reads a call as JSON from stdin, and prints the outcome as JSON.
+Reads a call as JSON from stdin, and prints the outcome as JSON. It uses the
+installed client, or the client of this repository.
 """
 
 import json
+import pathlib
 import sys
 
-import sluice_client as client
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+sys.path.append(str(ROOT / "packages" / "python-client"))
+import sluice_client as client  # noqa: E402
 
 given = json.load(sys.stdin)
 limits = {"patience": given["patience"], "outage_patience": given["outage_patience"]}

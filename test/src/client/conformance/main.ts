@@ -1,9 +1,9 @@
 // npm run conformance -- --driver "python3 driver.py": checks a client of the API against a running Sluice.
-// Without --api, it uses the stack of `npm start` on this machine, with an app for each case. With --api and --token, it
-// uses one app, one case after another; the app's limit of bulk imports must allow 60 of them. Without --driver, it
+// Without --api, it uses the stack of `npm start` on this machine, with an app for each case. With --api and --token,
+// it uses one app, one case after another; the app's limit of bulk imports must allow 60 of them. Without --driver, it
 // checks the clients of this repository. --only chooses cases by a part of their names.
 import { parseArgs } from 'node:util'
-import { defaultHome } from '@sluice/local-stack'
+import { defaultHome, readStackInfo } from '@sluice/local-stack'
 import { openApp } from '../../stack/client.ts'
 import { openStack } from '../../stack/running-stack.ts'
 import type { Case } from './case.ts'
@@ -27,7 +27,12 @@ async function openPlace(): Promise<Place> {
   const { api, token } = values
   if (api !== undefined && token !== undefined)
     return { lanes: 1, target: async () => ({ api, token }), async [Symbol.asyncDispose]() {} }
-  const stack = await openStack(process.env.SLUICE_HOME ?? defaultHome)
+  const home = process.env.SLUICE_HOME ?? defaultHome
+  if ((await readStackInfo(home)) === undefined) {
+    console.error('There is no stack on this machine. Run npm start in another terminal, or name --api and --token.')
+    process.exit(2)
+  }
+  const stack = await openStack(home)
   return {
     lanes: 4,
     target: async () => ({ api: stack.api, token: (await openApp(stack)).token }),

@@ -53,6 +53,7 @@ export async function runCase(each: Case, driver: Driver, target: Target): Promi
   const wrong = [
     ...differences(outcome, each.outcome, 'outcome'),
     ...differencesOfRequests(each, server),
+    ...differencesOfBatches(each, server),
     ...(each.imports === undefined ? [] : differences(imports().size, each.imports, 'imports')),
     ...(each.exported === undefined ? [] : differences(await exportedTo(folder), each.exported, 'file')),
   ]
@@ -131,6 +132,18 @@ function differencesOfRequests({ requests = {}, keys = {}, announced }: Case, { 
       .at(-1)
       ?.body.toString()
   return [...counts, ...kept, ...(first ? differences(JSON.parse(first), announced, 'first request') : [])]
+}
+
+/** Returns how the user IDs of the requests differ from those of the call, in their order. */
+function differencesOfBatches({ call, batches }: Case, { seen }: FaultServer): string[] {
+  if (batches === undefined || !('user_ids' in call)) return []
+  const lists = [...new Map(seen.map(({ key, body }) => [key, body.toString()])).values()].map((body) => {
+    const { user_ids: users, identity_value: values } = JSON.parse(body)
+    return (users ?? values) as string[]
+  })
+  const sizes = lists.map((list) => list.length)
+  const isComplete = lists.flat().join() === call.user_ids.join()
+  return [...differences(sizes, batches, 'batches'), ...(isComplete ? [] : ['the user IDs are not those of the call'])]
 }
 
 async function register({ api, token }: Target, users: readonly string[] | number): Promise<void> {
