@@ -459,10 +459,8 @@ class Sluice:
     ) -> Tuple[Any, Message]:
         """Sends a request, POST if it has a body. Returns JSON and headers."""
         headers = {"X-Service-Token": self._token}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        if key is not None:
-            headers["Idempotency-Key"] = key
+        headers.update({} if body is None else {"Content-Type": "application/json"})
+        headers.update({} if key is None else {"Idempotency-Key": key})
         sent = None if body is None else json.dumps(body, allow_nan=False).encode()
         retries = _Retries(self._patience if patience is None else patience)
         while True:
@@ -484,8 +482,7 @@ class Sluice:
             text = answer.read()
             if answer.status >= 400:
                 raise ApiError(answer.status, _parsed(text), answer.headers)
-        parsed = _parsed(text)
-        if not isinstance(parsed, dict):
+        if not isinstance(parsed := _parsed(text), dict):
             raise SluiceError(f"{self._api} is not an API of Sluice")
         return parsed, answer.headers
 
@@ -544,7 +541,7 @@ def verify_webhook(
     """
     given = {name.lower(): value for name, value in headers.items()}
     sent_at = given.get("webhook-timestamp", "")
-    is_time = re.fullmatch("[0-9]{1,12}", sent_at) is not None
+    is_time = re.fullmatch("[0-9]{1,12}", sent_at)
     if not is_time or abs(time.time() - int(sent_at)) > tolerance:
         raise SluiceError("the webhook is too old, or has no time")
     raw = body.encode() if isinstance(body, str) else bytes(body)
@@ -620,8 +617,7 @@ class _Upload:
                 # refuses the new one, too, expiry is not the reason.
                 is_refused = getattr(error, "status", None) == 403
                 if not is_refused:
-                    stalled = time.monotonic() - self._moved
-                    retries.pause(error, min(stalled, _TIMEOUT))
+                    retries.pause(error, min(time.monotonic() - self._moved, _TIMEOUT))
                 elif is_renewed:
                     raise
                 else:
@@ -688,8 +684,7 @@ class _Upload:
         with _exchange("PUT", requested.url, headers, body) as answer:
             text = answer.read().decode(errors="replace")
             if not 200 <= answer.status < 300:
-                wait = _retry_after(answer.headers)
-                raise UploadError(answer.status, text, wait)
+                raise UploadError(answer.status, text, _retry_after(answer.headers))
 
     def _renew(
         self, old: _Requested, body: Dict[str, Any], refusal: SluiceError
@@ -722,9 +717,8 @@ def _exchange(
 ) -> Iterator[http.client.HTTPResponse]:
     """Sends a request. Raises NetworkError if an answer does not arrive."""
     to = urlsplit(url)
-    secure = to.scheme == "https"
-    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = kind(to.hostname or "", to.port, timeout=_TIMEOUT)
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    connection = kinds[to.scheme](to.hostname or "", to.port, timeout=_TIMEOUT)
     path = urlunsplit(("", "", to.path or "/", to.query, ""))
     try:
         try:
@@ -735,9 +729,8 @@ def _exchange(
                 raise
         yield connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
-        origin = f"{to.scheme}://{to.netloc}"
         why = str(error) or type(error).__name__
-        raise NetworkError(f"{origin} does not answer: {why}") from error
+        raise NetworkError(f"{to.scheme}://{to.netloc} does not answer: {why}") from error
     finally:
         connection.close()
 
@@ -751,8 +744,7 @@ def _chunks(url: str, start: int) -> Iterator[bytes]:
                 url = urljoin(url, answer.headers.get("Location", ""))
                 continue
             if answer.status >= 400:
-                body = _parsed(answer.read())
-                raise ApiError(answer.status, body, answer.headers)
+                raise ApiError(answer.status, _parsed(answer.read()), answer.headers)
             skip = 0 if answer.status == 206 else start
             while chunk := answer.read(_CHUNK):
                 if len(chunk) > skip:
