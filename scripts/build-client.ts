@@ -1,8 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
-import * as answers from '../packages/contract/src/answers.ts'
+import { answerShapes, type Member, type Shape } from './contract-types.ts'
 import { readModules, root } from './modules.ts'
 import { runTool } from './run-tool.ts'
 
@@ -58,39 +57,36 @@ function publishedFile(target: string): string {
   return join(relative('packages', module?.folder ?? ''), module?.exports[['.', ...rest].join('/')] ?? '')
 }
 
-/** Returns the declarations of all types of answers: the type `ImportView` of the schema `importView`. */
+/** Returns the declarations of all types of answers. */
 function answerTypes(): string {
-  const schemas = Object.entries(answers).flatMap(([name, value]) =>
-    value instanceof z.ZodType ? [[`${name.charAt(0).toUpperCase()}${name.slice(1)}`, value] as const] : [],
-  )
-  const nameOf = new Map(schemas.map(([name, schema]) => [schema.meta()?.id, name]))
-  return schemas.map(([name, schema]) => `export type ${name} = ${typeOf(documented(schema), nameOf)};\n`).join('')
+  return answerShapes()
+    .map(([name, shape]) => `export type ${name} = ${typeOf(shape)};\n`)
+    .join('')
 }
 
-/** Returns the JSON Schema of a body itself, even if others refer to it. */
-function documented(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
-  const json = z.toJSONSchema(schema)
-  return json.$defs?.[schema.meta()?.id ?? ''] ?? json
+/** Returns a type in TypeScript. */
+function typeOf(shape: Shape): string {
+  switch (shape.kind) {
+    case 'scalar':
+      return shape.name.replace('integer', 'number')
+    case 'literal':
+      return JSON.stringify(shape.value)
+    case 'reference':
+      return shape.name
+    case 'union':
+      return shape.choices.map(typeOf).join(' | ')
+    case 'list':
+      return `Array<${typeOf(shape.item)}>`
+    case 'record':
+      return `Record<string, ${typeOf(shape.item)}>`
+    case 'object':
+      return `{\n${shape.members.map(memberOf).join('\n')}\n}`
+  }
 }
 
-/** Returns the TypeScript type of a JSON Schema. `nameOf` has the types of schemas that others refer to. */
-function typeOf(schema: z.core.JSONSchema.BaseSchema, nameOf: ReadonlyMap<string | undefined, string>): string {
-  const inner = (each: z.core.JSONSchema._JSONSchema | undefined) =>
-    typeof each === 'object' ? typeOf(each, nameOf) : 'unknown'
-  const { $ref, type, items, properties = {}, additionalProperties, required = [] } = schema
-  if ($ref !== undefined) return nameOf.get($ref.split('/').at(-1)) ?? 'unknown'
-  const values = schema.enum ?? ('const' in schema ? [schema.const] : [])
-  const choices = [...values.map((value) => JSON.stringify(value)), ...(schema.anyOf ?? schema.oneOf ?? []).map(inner)]
-  if (choices.length > 0) return choices.join(' | ')
-  if (type === 'array') return `Array<${inner(Array.isArray(items) ? undefined : items)}>`
-  if (type !== 'object') return [type ?? 'unknown'].flat().join(' | ').replace('integer', 'number')
-  if (typeof additionalProperties === 'object') return `Record<string, ${inner(additionalProperties)}>`
-  const members = Object.entries(properties).map(([name, each]) => {
-    const isRequired = required.includes(name)
-    const comment = typeof each === 'object' && each.description ? `/** ${each.description} */ ` : ''
-    return `${comment}${JSON.stringify(name)}${isRequired ? '' : '?'}: ${inner(each)}${isRequired ? '' : ' | undefined'};`
-  })
-  return `{\n${members.join('\n')}\n}`
+function memberOf({ name, shape, isRequired, description }: Member): string {
+  const comment = description ? `/** ${description} */ ` : ''
+  return `${comment}${JSON.stringify(name)}${isRequired ? '' : '?'}: ${typeOf(shape)}${isRequired ? '' : ' | undefined'};`
 }
 
 function manifest() {

@@ -18,7 +18,10 @@ export interface Module {
   exports: Readonly<Record<string, string>>
 }
 
-/** Reads the `package.json` of every app and package. A folder without one, such as `packages/engine`, is a group. */
+/**
+ * Reads the `package.json` of every app and package. A folder without one is a group, such as `packages/engine`, or in
+ * another language, as `packages/python-client`.
+ */
 export function readModules(): Module[] {
   return ['apps', 'packages'].flatMap((kind) => foldersIn(kind)).flatMap(modulesOf)
 }
@@ -41,5 +44,6 @@ function modulesOf(folder: string): Module[] {
 }
 
 function foldersIn(folder: string): string[] {
-  return readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
+  const entries = readdirSync(join(root, folder), { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => `${folder}/${name}`)
 }

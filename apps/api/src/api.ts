@@ -19,6 +19,7 @@ import { acceptIdempotencyKeys } from './idempotency.ts'
 import { type ApiMetrics, openApiMetrics } from './metrics.ts'
 import { docsPage } from './openapi/docs-page.ts'
 import { openApiDocument } from './openapi/document.ts'
+import { llmsText, servedGuides } from './openapi/guides.ts'
 import { servedDocument } from './openapi/served-document.ts'
 import { type ApiRateLimiter, limitRate } from './rate-limiting.ts'
 import { limitReadsInFlight } from './reads-in-flight.ts'
@@ -53,7 +54,12 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     states: openStateWatch(services.db),
     metrics,
     readiness,
-    document: { json: servedDocument(JSON.stringify(document)), html: servedDocument(docsPage(document)) },
+    document: {
+      json: servedDocument(JSON.stringify(document)),
+      html: servedDocument(docsPage(document)),
+      llms: servedDocument(llmsText(services.apiUrl)),
+      guides: servedGuides(services.apiUrl),
+    },
   }
   readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(context.db) })
   readiness.require({ name: 'storage', setting: 'S3_ENDPOINT', check: () => context.storage.check() })

@@ -7,6 +7,7 @@ import type { Readiness } from '@sluice/service'
 import type { Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 import type { ApiMetrics } from './metrics.ts'
+import type { Guide, GuideName } from './openapi/guides.ts'
 import type { ServedDocument } from './openapi/served-document.ts'
 
 /** The services that the API uses. */
@@ -31,6 +32,6 @@ export interface ApiContext extends ApiServices {
   states: StateWatch
   metrics: ApiMetrics
   readiness: Readiness
-  /** The API document, for programs and for people. */
-  document: { json: ServedDocument; html: ServedDocument }
+  /** The API document, for programs and for people, and what else the API serves about itself. */
+  document: Record<'json' | 'html' | 'llms', ServedDocument> & { guides: Record<GuideName, Guide> }
 }

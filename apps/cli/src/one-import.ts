@@ -76,5 +76,5 @@ function asRefused(error: unknown): Changed {
 }
 
 function noImport(importId: string): Failure {
-  return new Failure(`there is no import ${JSON.stringify(importId)}`)
+  return new Failure(`there is no import ${JSON.stringify(importId)}`, 1, 'sluice imports list --all shows the imports')
 }

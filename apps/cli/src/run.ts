@@ -1,4 +1,4 @@
-import { Failure, messageOf } from '@sluice/client-cli/failure'
+import { Failure, messageOf, nextStepAfter } from '@sluice/client-cli/failure'
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
 import { firstSteps, fullForm, openProgram } from './program.ts'
@@ -20,7 +20,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     // A progress line may have been interrupted: the error replaces it.
     const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
-    process.stderr.write(`${lineStart}${printableLines(`sluice: ${messageOf(error)}`)}\n`)
+    const lines = [`sluice: ${messageOf(error)}`, nextStepAfter(error) ?? []].flat()
+    process.stderr.write(`${lineStart}${printableLines(lines.join('\n'))}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }

@@ -1,12 +1,32 @@
-/** The failure of a command, with a message for its user. The exit code is 1, or 2 for wrong usage. */
+/**
+ * The failure of a command, with a message for its user and, if that does not say it, what to type next. The exit code
+ * is 1, or 2 for wrong usage.
+ */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly exitCode: 1 | 2
+  readonly next: string | undefined
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, exitCode: 1 | 2 = 1, next?: string) {
     super(message)
     this.exitCode = exitCode
+    this.next = next
   }
+}
+
+const anotherToken = 'sluice token register --app APP issues another token'
+
+/** What to type after an error of a package, by the error's name: loading their classes would slow every command. */
+const nextSteps: Readonly<Record<string, string>> = {
+  UnknownApp: 'sluice apps list shows the apps',
+  UnauthorizedError: anotherToken,
+  ForbiddenError: anotherToken,
+}
+
+/** Returns what to type after an error; undefined if only its message can say it. */
+export function nextStepAfter(error: unknown): string | undefined {
+  if (error instanceof Failure) return error.next
+  return error instanceof Error ? nextSteps[error.name] : undefined
 }
 
 /**

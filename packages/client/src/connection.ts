@@ -83,9 +83,9 @@ export class Connection {
 
   /**
    * Opens a link of the API to a file. Repeats the request after failures like {@link send}. Returns the bytes of the
-   * file.
+   * file from the position `from` on.
    */
-  async download(url: string, signal?: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
+  async download(url: string, from: number, signal?: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>> {
     const retries = new Retries(this.outagePatienceMs, signal)
     for (;;) {
       const started = performance.now()
@@ -93,10 +93,14 @@ export class Connection {
       const head = new AbortController()
       const timer = setTimeout(() => head.abort(new Error('no answer')), tryTimeoutMs)
       try {
-        const init = { signal: signal === undefined ? head.signal : AbortSignal.any([signal, head.signal]) }
+        const init: RequestInit = {
+          signal: signal === undefined ? head.signal : AbortSignal.any([signal, head.signal]),
+          ...(from > 0 && { headers: { Range: `bytes=${from}-` } }),
+        }
         const response = await this.#fetch(url, init, signal)
         if (!response.ok) throw await errorOf(response)
-        return response.body ?? new Blob([]).stream()
+        const body = response.body ?? new Blob([]).stream()
+        return response.status === 206 || from === 0 ? body : body.pipeThrough(skipping(from))
       } catch (error) {
         await retries.pause(error, performance.now() - started)
       } finally {
@@ -141,6 +145,17 @@ export class Connection {
       throw new NetworkError(`${new URL(url, this.#api).origin} cannot be reached: ${causeOf(error)}`)
     }
   }
+}
+
+/** Returns a stream that leaves out the first bytes. */
+function skipping(bytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let left = bytes
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (chunk.length > left) controller.enqueue(chunk.subarray(left))
+      left = Math.max(0, left - chunk.length)
+    },
+  })
 }
 
 /** Returns why `fetch` failed. Node hides the reason in the cause. */

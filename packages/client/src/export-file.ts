@@ -1,7 +1,8 @@
 import type { ExportAnswer, ExportView } from '@sluice/contract/answers'
-import type { Connection } from './connection.ts'
+import { type Connection, causeOf } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'
-import { ExportFailedError } from './errors.ts'
+import { ExportFailedError, NetworkError } from './errors.ts'
+import { Retries } from './retries.ts'
 
 /** What an export is doing. While a worker writes the file, its final size is unknown. */
 export type ExportProgress =
@@ -21,7 +22,7 @@ export interface ExportOptions {
 /** A completed export. */
 export interface ExportedFile {
   view: ExportView
-  /** The file: CSV, compressed with gzip. */
+  /** The file: CSV, compressed with gzip. A download that breaks off goes on. */
   stream: ReadableStream<Uint8Array>
 }
 
@@ -36,14 +37,48 @@ export async function exportFile(connection: Connection, options: ExportOptions)
   const onView = (view: ExportView) => onProgress?.({ phase: 'processing', view })
   const view = await pollUntilEnd<ExportView>(connection, `/v1/exports/${exportId}`, { onView, signal })
   if (view.file_url === null) throw new ExportFailedError(view)
-  const stream = await connection.download(view.file_url, signal)
+  return { view, stream: await downloadOf(connection, { ...view, file_url: view.file_url }, options) }
+}
+
+/**
+ * Opens the file of an export. If the download breaks off, the stream opens the file again at this place, as long as
+ * the patience for outages allows.
+ */
+async function downloadOf(
+  connection: Connection,
+  { file_url: url, bytes: totalBytes }: ExportView & { file_url: string },
+  { onProgress, signal }: ExportOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const retries = new Retries(connection.outagePatienceMs, signal)
   let bytes = 0
-  const counter = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
+  const open = async () => (await connection.download(url, bytes, signal)).getReader()
+  let reader = await open()
+  const read = async () => {
+    const { done, value } = await reader.read()
+    if (done && bytes < totalBytes) throw new Error('the file ended early')
+    return value
+  }
+  const readOn = async () => {
+    for (;;) {
+      const started = performance.now()
+      try {
+        return await read()
+      } catch (error) {
+        signal?.throwIfAborted()
+        const broken = new NetworkError(`the download broke off: ${causeOf(error)}`)
+        await retries.pause(broken, performance.now() - started)
+        reader = await open()
+      }
+    }
+  }
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = await readOn()
+      if (chunk === undefined) return controller.close()
       bytes += chunk.length
-      onProgress?.({ phase: 'download', bytes, totalBytes: view.bytes })
+      onProgress?.({ phase: 'download', bytes, totalBytes })
       controller.enqueue(chunk)
     },
+    cancel: (reason) => reader.cancel(reason),
   })
-  return { view, stream: stream.pipeThrough(counter) }
 }

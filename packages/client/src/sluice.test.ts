@@ -26,17 +26,6 @@ test('an iteration over imports reads a page when it needs it, with the filters 
   ])
 })
 
-test('user IDs are sent in requests of 10,000, each with an idempotency key of its own', async () => {
-  const accepted = { status: 202, body: { status: 'accepted' } }
-  await using server = await startScriptedServer(() => [accepted, accepted, accepted])
-  const ids = Array.from({ length: 20_001 }, (_, index) => `u${index}`)
-  await new Sluice({ api: server.url, token: 't' }).deleteUsers(ids)
-  const sent = server.received.map(({ body }) => JSON.parse(body).identity_value as string[])
-  expect(sent.map((each) => each.length)).toEqual([10_000, 10_000, 1])
-  expect(sent.flat()).toEqual(ids)
-  expect(new Set(server.received.map(({ key }) => key)).size).toBe(3)
-})
-
 test('batches hold all values in their order, and none is empty', async () => {
   const batches = (count: number) => Array.fromAsync(batchesOf(Array(count).keys(), 2))
   expect(await batches(0)).toEqual([])

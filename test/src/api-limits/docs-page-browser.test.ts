@@ -1,11 +1,17 @@
 import { contentSecurityPolicy } from '@sluice/api-app/src/openapi/docs-assets.ts'
 import { docsPage } from '@sluice/api-app/src/openapi/docs-page.ts'
 import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
+import { servedGuides } from '@sluice/api-app/src/openapi/guides.ts'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, takePictures } from '../dashboard/browser.ts'
 
-const body = docsPage(openApiDocument('http://api.test'))
+const guides = servedGuides('http://api.test')
+const pages: Readonly<Record<string, string>> = {
+  '/docs': docsPage(openApiDocument('http://api.test')),
+  '/docs/api': guides.api.html.bytes.toString(),
+  '/docs/guide': guides.guide.html.bytes.toString(),
+}
 
 describe.skipIf(inject('chromium') === undefined)('the page of the API document', () => {
   let browser: Browser
@@ -21,7 +27,8 @@ describe.skipIf(inject('chromium') === undefined)('the page of the API document'
     page.on('pageerror', (error) => problems.push(error.message))
     page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
     await page.route('**', (route) => {
-      if (!route.request().url().endsWith('/docs')) return route.abort()
+      const body = pages[new URL(route.request().url()).pathname]
+      if (body === undefined) return route.abort()
       const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': contentSecurityPolicy }
       return route.fulfill({ headers, body })
     })
@@ -47,6 +54,20 @@ describe.skipIf(inject('chromium') === undefined)('the page of the API document'
     expect(await page.getByText('curl -i').filter({ visible: true }).count()).toBe(0)
     await expectAccessible(page)
     await takePictures(page, 'api-document')
+    expect(problems).toEqual([])
+  })
+
+  test('leads to the page about the use of the API, which can be read on any screen', async () => {
+    const { page, problems } = await openPage()
+    await page.getByRole('link', { name: 'How to use the API', exact: true }).click()
+    await page.getByRole('link', { name: 'Import a file in three requests' }).click()
+    await page.getByRole('heading', { name: 'Import a file in three requests' }).waitFor()
+    await expectAccessible(page)
+    await takePictures(page, 'api-guide')
+    await page.getByRole('navigation').getByRole('link', { name: 'Guide', exact: true }).click()
+    await page.getByRole('heading', { name: 'Files of spreadsheets' }).waitFor()
+    await page.getByRole('link', { name: 'All routes' }).click()
+    await page.getByRole('searchbox').waitFor()
     expect(problems).toEqual([])
   })
 

@@ -119,7 +119,16 @@ function parsed({ headers, body }: Answer): unknown {
 
 const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
 /** Operations that work without the database. */
-const independent = new Set(['isLive', 'getMetrics', 'getDocument', 'getDocs', 'getRoot'])
+const documents = [
+  'getDocument',
+  'getDocs',
+  'getApiPage',
+  'getApiMarkdown',
+  'getGuidePage',
+  'getGuideMarkdown',
+  'getLlmsText',
+]
+const independent = new Set(['isLive', 'getMetrics', ...documents, 'getRoot'])
 const withToken = operations.filter(({ security }) => security.length > 0)
 const byId = (list: readonly DocumentedOperation[]) =>
   list.map((operation) => [operation.operationId, operation] as const)

@@ -27,6 +27,8 @@ const notJson: Provocation = { body: '{' }
 const wrongType: Provocation = { body: 'x', headers: { 'Content-Type': 'text/plain' } }
 const encodedBody: Provocation = { headers: { 'Content-Encoding': 'gzip' } }
 const overOneMiB: Provocation = { body: ' '.repeat(2 ** 20 + 1) }
+/** Of a document that stays the same. */
+const unlessKnown = { 200: {}, 304: { headers: { 'If-None-Match': '*' } } }
 const manyValues: Provocation = { body: `[${'1,'.repeat(2 ** 17)}1]` }
 
 /**
@@ -255,7 +257,12 @@ export const provocations: Record<string, Record<string, Provocation>> = {
   isLive: { 200: {} },
   isReady: { 200: {} },
   getMetrics: { 200: {} },
-  getDocument: { 200: {}, 304: { headers: { 'If-None-Match': '*' } } },
-  getDocs: { 200: {}, 304: { headers: { 'If-None-Match': '*' } } },
+  getDocument: unlessKnown,
+  getDocs: unlessKnown,
+  getApiPage: unlessKnown,
+  getApiMarkdown: unlessKnown,
+  getGuidePage: unlessKnown,
+  getGuideMarkdown: unlessKnown,
+  getLlmsText: unlessKnown,
   getRoot: { 302: {} },
 }

@@ -3,7 +3,6 @@ import {
   BadRequestError,
   ConflictError,
   ForbiddenError,
-  IdempotencyKeyReusedError,
   ImportFailedError,
   type ImportProgress,
   InvalidProfileError,
@@ -18,8 +17,8 @@ import { openSharedStack } from '../environment/shared-stack.ts'
 import { openApp } from '../stack/client.ts'
 import type { StackAccess } from '../stack/running-stack.ts'
 
-// The client package against the running API, storage and worker. Each test has an app of its own, and mostly waits for
-// the worker, so all run at the same time.
+// The client package against the running API, storage and worker. conformance.test.ts has the failures of servers. Each
+// test has an app of its own, and mostly waits for the worker, so all run at the same time.
 let stack: StackAccess
 
 beforeAll(async () => {
@@ -115,16 +114,6 @@ test.concurrent('each refusal of the API is an error of its own class, with the 
   await expect(sluice.cancelImport(ended.import_id)).rejects.toBeInstanceOf(ConflictError)
 })
 
-test.concurrent('the same key and file begin one import, and the same key with another file is refused', async () => {
-  const { sluice } = await openClient(['alice'])
-  const idempotencyKey = crypto.randomUUID()
-  const upload = (text: string) => sluice.upload(csv(text), { idempotencyKey })
-  const importId = await upload('user_id,n\nalice,1\n')
-  await sluice.waitForImport(importId)
-  await expect(upload('user_id,n\nalice,2\n')).rejects.toBeInstanceOf(IdempotencyKeyReusedError)
-  expect(await Array.fromAsync(sluice.imports())).toHaveLength(1)
-})
-
 test.concurrent('a used-up rate limit is an error that says how long to wait, if the wait exceeds the patience', async () => {
   const { app } = await openClient()
   const sluice = new Sluice({ api: stack.api, token: app.token, patienceMs: 500 })
@@ -135,35 +124,6 @@ test.concurrent('a used-up rate limit is an error that says how long to wait, if
   expect(error).toBeInstanceOf(TooManyRequestsError)
   expect(error.retryAfterMs).toBeGreaterThan(500)
 })
-
-test.concurrent('an upload that breaks off twice is sent again, and its rows are applied once', async () => {
-  const users = Array.from({ length: 4_000 }, (_, index) => `user-${index}`)
-  const { app } = await openClient(users)
-  let uploads = 0
-  const cutTwice: typeof fetch = (input, init) => {
-    const body = init?.body
-    if (!(body instanceof ReadableStream) || ++uploads > 2) return fetch(input, init)
-    return fetch(input, { ...init, body: body.pipeThrough(cutAfter(100_000 * uploads)) })
-  }
-  const sluice = new Sluice({ api: stack.api, token: app.token, fetch: cutTwice })
-  const rows = users.map((user) => `${user},${'x'.repeat(250)}\n`)
-  const view = await sluice.import(csv(`user_id,text\n${rows.join('')}`))
-  expect(uploads).toBe(3)
-  expect(view).toMatchObject({ state: 'completed', rows_total: 4_000, rows_applied: 4_000, rows_changed: 4_000 })
-})
-
-/** Returns a stream that fails after some bytes, which ends the connection that it is sent on. */
-function cutAfter(bytes: number): TransformStream<Uint8Array, Uint8Array> {
-  let passed = 0
-  return new TransformStream({
-    transform(chunk, controller) {
-      if (passed + chunk.length > bytes) controller.enqueue(chunk.subarray(0, bytes - passed))
-      else controller.enqueue(chunk)
-      passed += chunk.length
-      if (passed > bytes) controller.error(new Error('the connection breaks'))
-    },
-  })
-}
 
 test.concurrent('a call that is aborted ends with the reason, and its import can be cancelled', async () => {
   const { sluice } = await openClient(['alice'])

@@ -56,7 +56,9 @@ test('member add adds a member at once, and reports if the member existed', asyn
   const result = (email: string, added: boolean) => ({ code: 0, json: { app_id: appId, email, added }, stderr: '' })
   expect(await add('second@example.com')).toEqual(result('second@example.com', true))
   expect(await add('SECOND@example.com')).toEqual(result('SECOND@example.com', false))
-  expect(await add('second@example.com', '999999')).toEqual(refusal('sluice: there is no app 999999\n'))
+  expect(await add('second@example.com', '999999')).toEqual(
+    refusal('sluice: there is no app 999999\nsluice apps list shows the apps\n'),
+  )
 })
 
 // design.md §2, Registering users.
@@ -102,7 +104,7 @@ test('a process reads stdin, prints the result or the error, and ends with the e
   const registered = await stack.pipeToSluice('a\nb\n', 'users', 'register', '--app', String(appId))
   expect(registered).toEqual({ code: 0, json: { registered: 2, already_registered: 0 }, stderr: '' })
   const refused = await stack.pipeToSluice('', 'keys', '--app', '999999')
-  expect(refused).toEqual(refusal('sluice: there is no app 999999\n'))
+  expect(refused).toEqual(refusal('sluice: there is no app 999999\nsluice apps list shows the apps\n'))
 })
 
 test.for([
@@ -252,7 +254,7 @@ test.for<[string, (files: { csv: string; token: string }) => string[], string]>(
   ['app in keys', () => ['keys', '--app', '999999'], 'there is no app 999999'],
   ['app in imports', () => ['imports', '--app', '999999'], 'there is no app 999999'],
   ['user', () => ['user', 'show', '--app', '1', 'nobody'], 'user "nobody" is not registered'],
-  ['import', () => ['import', 'show', 'x'], 'there is no import "x"'],
+  ['import', () => ['import', 'show', 'x'], 'there is no import "x"\nsluice imports list --all shows the imports\n'],
   ['import to cancel', () => ['import', 'cancel', 'x'], 'there is no import "x"'],
   ['file to import', ({ token }) => ['import', '/nowhere.csv', '--token', token], '/nowhere.csv'],
   ['file of users', () => ['users', 'register', '--app', '1', '--file', '/nowhere'], '/nowhere'],
@@ -292,6 +294,10 @@ test.for([
     "sluice: unknown option '--wiat'. Did you mean --wait?\nsluice imports create --help lists its options\n",
   ],
   [['deletions'], 'sluice: --app is missing\nsluice deletions list --help lists its options\n'],
+  [
+    ['import', 'x.csv'],
+    'sluice: --token (or SLUICE_TOKEN) is missing\nsluice token register --app APP issues a token\n',
+  ],
 ] as const)('%s is answered by what was meant, and by what to do next', async ([args, words]) => {
   expect(await stack.sluice(...args)).toEqual({ code: 2, json: undefined, stderr: words })
 })

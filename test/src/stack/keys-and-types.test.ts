@@ -139,7 +139,7 @@ test('app set changes the default for every route, and a first request overrides
   const registered = await stack.sluice('import', file, '--token', token, '--wait', '--new-keys', 'register')
   expect(registered).toMatchObject({ code: 0, json: { state: 'completed' } })
   expect((await stack.sluice('app', 'set', '--app', '999999', '--new-keys', 'refuse')).stderr).toBe(
-    'sluice: there is no app 999999\n',
+    'sluice: there is no app 999999\nsluice apps list shows the apps\n',
   )
   expect((await stack.sluice('app', 'set', '--app', String(appId), '--new-keys', 'x')).code).toBe(2)
 })

@@ -3,7 +3,8 @@ export const csvRules = [
   '**The file** is CSV in UTF-8, separated by commas and quoted as in RFC 4180. Its first row names the columns; `user_id` is required.',
   'Each value is stored in the profile of the row’s user, with the column name as the key. An empty value leaves the key unchanged.',
   'A row may have fewer values than columns: missing values count as empty, so their keys stay unchanged as well.',
-  'A row with more values than columns goes to the error file.',
+  'A row with more values than columns goes to the error file, and so does a row with any other error: nothing of it is applied.',
+  'Rows of users who are not registered are errors. `POST /v1/users` registers users.',
 ].join('\n')
 
 /** The header of an accepted import. */

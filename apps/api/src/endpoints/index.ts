@@ -7,6 +7,7 @@ import { changesFile, errorFile, exportFile } from './file-links.ts'
 import { getExport } from './get-export.ts'
 import { getImport } from './get-import.ts'
 import { getUser } from './get-user.ts'
+import { guideEndpoints, llms } from './guides.ts'
 import { listImports } from './list-imports.ts'
 import { listProfileKeys } from './list-profile-keys.ts'
 import { docs, document, isLive, metrics, readiness, root } from './operation.ts'
@@ -49,5 +50,7 @@ export const endpoints: readonly Endpoint[] = [
   metrics,
   document,
   docs,
+  ...guideEndpoints,
+  llms,
   root,
 ]

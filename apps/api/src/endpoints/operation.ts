@@ -3,8 +3,7 @@ import { checkReadiness, exposition } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { contentSecurityPolicy } from '../openapi/docs-assets.ts'
-import { sendDocument } from '../openapi/served-document.ts'
+import { etag, pageHeaders, sendDocument, sendPage } from '../openapi/served-document.ts'
 
 const health = z.object({ status: z.enum(['ok', 'ready']) }).meta({ id: 'Health' })
 
@@ -72,10 +71,6 @@ export const metrics = endpoint({
     },
 })
 
-const etag = {
-  ETag: { description: 'Validator for `If-None-Match`.', schema: { type: 'string' }, required: true },
-} as const
-
 /** The API document for programs. All answers share its bytes, so slow readers cost no memory. */
 export const document = endpoint({
   id: 'getDocument',
@@ -117,25 +112,12 @@ export const docs = endpoint({
     description: 'The page.',
     content: { type: 'text/html', schema: { type: 'string' }, example: '<!doctype html>…' },
     hasValidator: true,
-    headers: {
-      ...etag,
-      'Content-Security-Policy': {
-        description: 'Prevents the page from loading anything, and from running anything but its search.',
-        schema: { type: 'string' },
-        required: true,
-      },
-    },
+    headers: pageHeaders,
   },
   serve:
     ({ document }) =>
-    async ({ request, reply }) => {
-      const headers = {
-        'Content-Security-Policy': contentSecurityPolicy,
-        'Referrer-Policy': 'no-referrer',
-        'X-Frame-Options': 'DENY',
-      }
-      return sendDocument(request, reply.headers(headers).type('text/html; charset=utf-8'), document.html)
-    },
+    async ({ request, reply }) =>
+      sendPage(request, reply, document.html),
 })
 
 /** Leads people who open the address of the API to the document. */

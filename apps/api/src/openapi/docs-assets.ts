@@ -18,13 +18,14 @@ section { display: none; } section:target, section:has(:target), main:target > s
 main:not(:target, :has(:target)) > #start { display: block; } main:target > section + section { border-top: 1px solid var(--line); }
 code, pre { font: 0.9em/1.45 ui-monospace, monospace; } code { overflow-wrap: anywhere; }
 pre { background: var(--soft); border-radius: 6px; margin: 0.4rem 0; overflow-x: auto; padding: 0.75rem; }
-table { border-collapse: collapse; width: 100%; } th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem 0.3rem 0;
+table { border-collapse: collapse; margin: 0.6rem 0; width: 100%; } th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem 0.3rem 0;
   text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); font-weight: bold; }
 .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; font-weight: normal; padding: 0.1rem 0.4rem; }
 @media (max-width: 50rem) {
   body { display: block; } main { padding: 0.5rem 1rem 3rem; }
+  td:first-child code { white-space: normal; }
   aside { border: 0 solid var(--line); border-bottom-width: 1px; height: auto; max-height: 45vh; position: static; }
 }
 `

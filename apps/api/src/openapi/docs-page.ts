@@ -1,6 +1,7 @@
 import { Html, html } from '@sluice/html'
 import { script, style } from './docs-assets.ts'
 import type { ApiDocument, CodeSample, Content, JsonSchema, Operation, Response } from './document-types.ts'
+import { guideNames, guides } from './guides.ts'
 
 interface DocumentedOperation {
   method: string
@@ -29,6 +30,7 @@ export function docsPage(document: ApiDocument): string {
 <body>
 <aside>
 <a href="#start"><b>${info.title}</b></a> ${info.version}
+${guideNames.map((name) => html`<br><a href="docs/${name}">${guides[name].title}</a>`)}
 <input type="search" placeholder="Search" aria-label="Search routes and texts" hidden>
 <nav aria-label="Routes">
 ${tags.map((tag) => html`<h2>${tag.name}</h2><ul>${ofTag(tag.name).map(entry)}</ul>\n`)}
@@ -39,6 +41,7 @@ ${tags.map((tag) => html`<h2>${tag.name}</h2><ul>${ofTag(tag.name).map(entry)}</
 <section id="start">
 <h1>${info.title} <small>${info.version}</small></h1>
 <p>${servers.map(({ url }) => html`<code>${url}</code> `)}· <a href="openapi.json">OpenAPI document</a></p>
+<p>Begin here: <a href="docs/api">${guides.api.title}</a>, ${guides.api.about}.</p>
 ${text(info.description)}
 <table>${tags.map((tag) => html`<tr><td><b>${tag.name}</b></td><td>${inline(tag.description)}</td></tr>`)}</table>
 </section>

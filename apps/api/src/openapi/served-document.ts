@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { contentSecurityPolicy } from './docs-assets.ts'
 
 /** A document that stays the same as long as the process runs. All answers share its bytes. */
 export interface ServedDocument {
@@ -21,3 +22,27 @@ export function sendDocument(
   reply.headers({ 'Cache-Control': 'no-cache', ETag: etag })
   return known.includes(etag) || known.includes('*') ? reply.code(304).send() : reply.send(bytes)
 }
+
+/** Sends a page like {@link sendDocument}. It can load nothing, and no other page can show it in a frame. */
+export function sendPage(request: FastifyRequest, reply: FastifyReply, page: ServedDocument): FastifyReply {
+  const headers = {
+    'Content-Security-Policy': contentSecurityPolicy,
+    'Referrer-Policy': 'no-referrer',
+    'X-Frame-Options': 'DENY',
+  }
+  return sendDocument(request, reply.headers(headers).type('text/html; charset=utf-8'), page)
+}
+
+/** The headers of documents, and of pages, as the API document describes them. */
+export const etag = {
+  ETag: { description: 'Validator for `If-None-Match`.', schema: { type: 'string' }, required: true },
+} as const
+
+export const pageHeaders = {
+  ...etag,
+  'Content-Security-Policy': {
+    description: 'Prevents the page from loading anything, and from running anything but its search.',
+    schema: { type: 'string' },
+    required: true,
+  },
+} as const

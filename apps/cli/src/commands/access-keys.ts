@@ -79,7 +79,12 @@ function addDeleteCommand(accessKeys: Command): void {
         (db) => deleteAccessKey(db, app, accessKeyId),
         (found) => ({ outcome: found ? 'done' : 'refused' }),
       )
-      if (!deleted) throw new Failure(`app ${app} has no access key ${JSON.stringify(accessKeyId)}`)
+      if (!deleted)
+        throw new Failure(
+          `app ${app} has no access key ${JSON.stringify(accessKeyId)}`,
+          1,
+          `sluice access-keys list --app ${app} shows them`,
+        )
       print(remove, { access_key_id: accessKeyId }, () => `Deleted ${accessKeyId}`)
     })
 }

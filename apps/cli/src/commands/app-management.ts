@@ -1,4 +1,4 @@
-import { listAppSummaries, renameApp, showApp } from '@sluice/accounts'
+import { listAppSummaries, renameApp, showApp, UnknownApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
 import { Failure } from '@sluice/client-cli/failure'
 import { count, dateOf, fields, sorted } from '@sluice/client-cli/text'
@@ -92,7 +92,7 @@ function addDeleteCommand(apps: Command): void {
       const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }))
       const deleted = await withStorage((storage) =>
         withAudit({ appId, what: 'app.delete' }, async (db) => {
-          if (!(await beginAppDeletion(db, appId))) throw new Failure(`there is no app ${appId}`)
+          if (!(await beginAppDeletion(db, appId))) throw new UnknownApp(appId)
           // If this command is interrupted, the workers continue.
           return await deleteApp({ db, storage, log }, appId)
         }),

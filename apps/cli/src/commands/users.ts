@@ -33,7 +33,12 @@ export function addUserCommands(users: Command): void {
     .requiredOption('--app <id>', 'ID of the app', parseAppId)
     .action(async (userId: string, { app }: { app: number }) => {
       const user = await withDatabase((db) => showUserDocument(db, app, userId))
-      if (user === undefined) throw new Failure(`user ${JSON.stringify(userId)} is not registered`)
+      if (user === undefined)
+        throw new Failure(
+          `user ${JSON.stringify(userId)} is not registered`,
+          1,
+          `echo USER | sluice users register --app ${app} registers a user`,
+        )
       print(show, user, () => {
         const values = sorted(user.profiles).map(([key, { type, value }]) => ({
           KEY: key,

@@ -171,5 +171,9 @@ async function untilEnded(find: () => Promise<WebhookDelivery | undefined>): Pro
 }
 
 function unknown(app: number, endpointId: string): Failure {
-  return new Failure(`app ${app} has no webhook endpoint ${JSON.stringify(endpointId)}`)
+  return new Failure(
+    `app ${app} has no webhook endpoint ${JSON.stringify(endpointId)}`,
+    1,
+    `sluice webhooks list --app ${app} shows them`,
+  )
 }

@@ -134,14 +134,14 @@ export class Batches {
   }
 
   get #joinedSize(): JoinedSize {
-    const areKnown = this.#rowHashes.known !== undefined
-    return areKnown ? { rows: Number.POSITIVE_INFINITY, bytes: knownBytes } : this.#mostUnknown
+    return this.#rowHashes.known ? { rows: Number.POSITIVE_INFINITY, bytes: knownBytes } : this.#mostUnknown
   }
 
   /**
-   * Sends a batch, in parts if it has more unknown rows than a transaction may have. Waits for preceding batches as far as it must.
-   * Throws the error of the first batch that failed: `NothingFound` if the owner lost the rows, `KeyLimitExceeded`,
-   * `FileError` if a declared key was registered with another type meanwhile, or an error of the database.
+   * Sends a batch, in parts if it has more unknown rows than a transaction may have. Waits for preceding batches as far
+   * as it must. Throws the error of the first batch that failed: `NothingFound` if the owner lost the rows,
+   * `KeyLimitExceeded`, `FileError` if a declared key was registered with another type meanwhile, or an error of the
+   * database.
    */
   async add(rows: RowBatch): Promise<void> {
     settleTypes(rows, this.#context.columns)
@@ -157,7 +157,7 @@ export class Batches {
     const { columns } = this.#context
     const memory = this.#freeMemory.pop()
     const empty = memory ?? { profileBatch: new ProfileBatch(), keptRows: new KeptRows(columns.names) }
-    const [assigned, rest] = await assignUsers(rows, empty, this.#means, this.#mostUnknown)
+    const [assigned, rest] = await assignUsers(rows, empty, { columns, rowHashes: this.#rowHashes }, this.#mostUnknown)
     countSpellings(assigned, columns)
     const batch = prepareBatch(assigned, columns)
     const isAlone = batch.mayRegister
@@ -167,10 +167,6 @@ export class Batches {
     this.#send(batch)
     if (isAlone) await this.#firstCommitted()
     return rest
-  }
-
-  get #means() {
-    return { columns: this.#context.columns, rowHashes: this.#rowHashes }
   }
 
   /** Waits until no batch is in flight, and frees the memory. Throws as {@link add}. */
@@ -283,10 +279,8 @@ export class Batches {
         for (const [column, type] of error.registered) columns.register(column, type)
         batch.profileBatch.clear()
         // The hashes of the rows depend on the types.
-        const [assigned] = await assignUsers(batch, batch, this.#means, {
-          rows: batch.rows,
-          bytes: Number.POSITIVE_INFINITY,
-        })
+        const most = { rows: batch.rows, bytes: Number.POSITIVE_INFINITY }
+        const [assigned] = await assignUsers(batch, batch, { columns, rowHashes: this.#rowHashes }, most)
         return await this.#commit(entry, place, preceding, prepareBatch(assigned, columns))
       }
       // The owner need not have lost the rows: the preceding batch may have aborted because of a conflict, so that this
