@@ -1,37 +1,60 @@
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { answerShapes, type Member, type Shape } from './contract-types.ts'
-import { root } from './modules.ts'
+import { readModules, root } from './modules.ts'
 import { runTool } from './run-tool.ts'
 
 // Builds the package that users of the client install: JavaScript with types, without dependencies.
 //   npm run build:client [-- <folder>], then npm pack ./dist/client
 
+const modules = readModules()
+
 /**
- * Builds the client package in a folder, which is emptied first. The types and limits of the contract become part of
- * the package: the types of answers are written from their schemas, because those need zod. Throws if the compiler
- * finds errors.
+ * Builds the client package in a folder, which is emptied first: the client with its types, and the command
+ * `sluice-client`. What they use of other workspace packages becomes part of the package. The types of answers are
+ * written from their schemas, because those need zod.
+ *
+ * Returns the manifest of the package. Throws if the compiler finds errors, or if a part of the package is missing.
  */
-async function buildClient(folder: string): Promise<void> {
+export async function buildClient(folder: string): Promise<ReturnType<typeof manifest>> {
   rmSync(folder, { recursive: true, force: true })
-  const code = await runTool('tsc', ['--project', 'packages/client/tsconfig.build.json', '--outDir', folder])
-  if (code !== 0) throw new Error('the client does not compile')
+  for (const project of ['client-cli', 'client']) {
+    const code = await runTool('tsc', ['--project', `packages/${project}/tsconfig.build.json`, '--outDir', folder])
+    if (code !== 0) throw new Error(`packages/${project} does not compile`)
+  }
+  writeFileSync(join(folder, 'contract/src/answers.d.ts'), answerTypes())
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!/\.(?:js|d\.ts)$/.test(file)) continue
     const path = join(folder, file)
-    writeFileSync(path, withPublishedImports(readFileSync(path, 'utf8')))
+    writeFileSync(path, withPublishedImports(path, folder))
   }
-  writeFileSync(join(folder, 'contract/src/answers.d.ts'), answerTypes())
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`)
+  const made = manifest()
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(made, null, 2)}\n`)
   cpSync(join(root, 'packages/client/README.md'), join(folder, 'README.md'))
+  return made
 }
 
-/** Replaces imports of workspace packages, and of TypeScript files, by the files of the published package. */
-function withPublishedImports(text: string): string {
-  return text
-    .replaceAll(/(from ['"])@sluice\/contract\/([\w-]+)(['"])/g, '$1../../contract/src/$2.js$3')
-    .replaceAll(/(from ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2')
+/**
+ * Returns the text of a file with its imports of workspace packages, and of TypeScript files, as published. Throws if
+ * the package has no such file.
+ */
+function withPublishedImports(path: string, folder: string): string {
+  return readFileSync(path, 'utf8').replaceAll(/(?<=from ['"])(?:@sluice\/|\.)[^'"]+(?=['"])/g, (target) => {
+    const file = target.startsWith('.') ? resolve(dirname(path), target) : join(folder, publishedFile(target))
+    const built = file.replace(/\.[jt]s$/, '')
+    if (!existsSync(`${built}.js`) && !existsSync(`${built}.d.ts`))
+      throw new Error(`${path} imports ${target}, which is no part of the package`)
+    const published = relative(dirname(path), `${built}.js`)
+    return published.startsWith('.') ? published : `./${published}`
+  })
+}
+
+/** Returns the file that `@sluice/csv` or `@sluice/contract/limits` is, from the root of the published package. */
+function publishedFile(target: string): string {
+  const [scope, name, ...rest] = target.split('/')
+  const module = modules.find((each) => each.name === `${scope}/${name}`)
+  return join(relative('packages', module?.folder ?? ''), module?.exports[['.', ...rest].join('/')] ?? '')
 }
 
 /** Returns the declarations of all types of answers. */
@@ -79,6 +102,7 @@ function manifest() {
     type,
     sideEffects: false,
     exports: { '.': { types: `${index}.d.ts`, default: `${index}.js` } },
+    bin: { 'sluice-client': 'client-cli/src/main.js' },
     engines: { node: '>=22' },
   }
 }

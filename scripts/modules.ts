@@ -14,6 +14,8 @@ export interface Module {
   description: string
   dependencies: string[]
   devDependencies: string[]
+  /** The file of each entry, such as `./src/limits.ts` of `./limits`. */
+  exports: Readonly<Record<string, string>>
 }
 
 /**
@@ -27,7 +29,8 @@ export function readModules(): Module[] {
 function modulesOf(folder: string): Module[] {
   const manifest = join(root, folder, 'package.json')
   if (!existsSync(manifest)) return foldersIn(folder).flatMap(modulesOf)
-  const { name, description = '', dependencies = {}, devDependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'))
+  const parsed = JSON.parse(readFileSync(manifest, 'utf8'))
+  const { name, description = '', dependencies = {}, devDependencies = {}, exports = {} } = parsed
   return [
     {
       folder,
@@ -35,6 +38,7 @@ function modulesOf(folder: string): Module[] {
       description,
       dependencies: Object.keys(dependencies),
       devDependencies: Object.keys(devDependencies),
+      exports,
     },
   ]
 }

@@ -1,6 +1,6 @@
 import { Sluice } from '@sluice/client'
+import { Failure } from '@sluice/client-cli/failure'
 import { type Command, Option } from 'commander'
-import { Failure } from './failure.ts'
 import { apiUrl } from './stack.ts'
 
 /** How long a request is repeated after temporary failures, ms. It is short, because a person waits for the command. */

@@ -3,8 +3,8 @@ import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ExportView, Sluice } from '@sluice/client'
-import { Failure } from './failure.ts'
-import { openTransfer } from './progress.ts'
+import { Failure } from '@sluice/client-cli/failure'
+import { openTransfer } from '@sluice/client-cli/progress'
 
 /**
  * Exports with a progress bar (second-day.md §3, Command line). The file appears under its name when it is complete.

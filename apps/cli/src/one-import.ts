@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditAction, Outcome } from '@sluice/audit-log'
 import type { ImportView, Sluice } from '@sluice/client'
+import { Failure } from '@sluice/client-cli/failure'
 import type { Database } from '@sluice/database'
 import { findAppOfImport, type ImportId, RetryRefused, showImport, UndoRefused } from '@sluice/imports'
 import { type ClientOptions, openClient } from './api-client.ts'
 import { withAudit } from './audit.ts'
-import { Failure } from './failure.ts'
 import { linkBase, withDatabase } from './stack.ts'
 
 /** Works on one import: as a client of the API if a token is typed, otherwise as an operator (design.md §2). */

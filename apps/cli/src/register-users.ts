@@ -1,7 +1,7 @@
+import { Failure } from '@sluice/client-cli/failure'
 import { fileMessages } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { registerUsers, userIdProblem } from '@sluice/profiles'
-import { Failure } from './failure.ts'
 
 /** Number of user IDs of a block. */
 const idsAtATime = 10_000

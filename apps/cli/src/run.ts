@@ -1,6 +1,6 @@
+import { Failure, messageOf, nextStepAfter } from '@sluice/client-cli/failure'
 import { printableLines } from '@sluice/local-stack/printable'
 import { CommanderError } from 'commander'
-import { Failure, messageOf, nextStepAfter } from './failure.ts'
 import { firstSteps, fullForm, openProgram } from './program.ts'
 
 /**

@@ -1,9 +1,9 @@
+import { Failure, messageOf } from '@sluice/client-cli/failure'
 import type { Database } from '@sluice/database'
 import { defaultHome, embeddedStorageAccess, encryptionKeysOf, readStackInfo } from '@sluice/local-stack/running'
 import type { Storage } from '@sluice/storage'
 import type { UrlRule } from '@sluice/webhooks'
 import { InvalidArgumentError } from 'commander'
-import { Failure, messageOf } from './failure.ts'
 
 // Libraries are loaded where a command needs them. Most commands need few libraries, and loading is most of their time.
 

@@ -45,7 +45,10 @@ test('the installed package has no dependencies, and names no package of the wor
   expect(files.length).toBeGreaterThan(20)
   for (const file of files) {
     const imports = [...(await readFile(join(client, file), 'utf8')).matchAll(/(?:from|import\() ?['"]([^'"]+)/g)]
-    for (const [, target] of imports) expect(target, file).toMatch(/^\.{1,2}\/[\w./-]+\.js$/)
+    // The command runs only on Node. The rest runs in browsers as well.
+    const isOfCommand = /^(?:client-cli|engine)\//.test(file)
+    for (const [, target = ''] of imports)
+      if (!isOfCommand || !target.startsWith('node:')) expect(target, file).toMatch(/^\.{1,2}\/[\w./-]+\.js$/)
   }
 })
 
@@ -64,6 +67,31 @@ test('a plain JavaScript project imports a file with the installed package', asy
   const output = JSON.parse(await run(folder, process.execPath, 'main.js', stack.api, token))
   expect(output.view).toMatchObject({ state: 'completed', rows_applied: 1, file_name: 'people.csv' })
   expect(output.isTyped).toBe(true)
+})
+
+test('the installed command imports a file, and its exit code tells failures and wrong usage apart', async () => {
+  const { token } = await openApp(stack, ['alice'])
+  await writeFile(join(folder, 'rows.csv'), 'user_id,age\nalice,34\nbob,35\n')
+  const command = async (...args: string[]) => {
+    const access = { ...env, SLUICE_API: stack.api, SLUICE_TOKEN: token }
+    return await runProgram(join(folder, 'node_modules/.bin/sluice-client'), args, { cwd: folder, env: access })
+  }
+  const done = await command('import', 'rows.csv', '--wait', '--type', 'age=decimal', '--fail-on-errors')
+  expect(done.output).toMatch(/^State +completed$.*^Rows applied +1$.*^Types +age: decimal$/ms)
+  expect(done.output).toMatch(/^Errors:\nROWS +ERROR\n +1 .*^sluice-client: 1 rows have errors$/ms)
+  expect(done.code).toBe(1)
+
+  const dryRun = await command('import', 'rows.csv', '--wait', '--dry-run', '--json')
+  expect(dryRun.code).toBe(0)
+  // The lines of stderr follow the document.
+  const view = JSON.parse(dryRun.output.slice(0, dryRun.output.lastIndexOf('}') + 1))
+  expect(view).toMatchObject({ dry_run: true, state: 'completed', rows_failed: 1 })
+  const importId = String(view.import_id)
+  expect((await command('show', importId)).output).toMatch(/^Dry run +nothing is applied$/m)
+  expect(await command('cancel', importId)).toMatchObject({ code: 1, output: expect.stringContaining('(409)') })
+
+  for (const args of [['import'], ['imports', 'rows.csv'], ['import', 'rows.csv', '--dry'], ['import', 'a', 'b']])
+    expect(await command(...args)).toMatchObject({ code: 2, output: expect.stringContaining('--help') })
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { chmod, copyFile, cp, readFile, realpath, symlink, writeFile } from 'nod
 import { dirname, join } from 'node:path'
 import { runProgram } from '../environment/program.ts'
 import { openScratch } from '../environment/scratch.ts'
-import { type Engine, repository } from './engine.ts'
+import { buildImage, type Engine, repository } from './engine.ts'
 
 export type Origin = 'fetched' | 'made by debootstrap'
 
@@ -37,7 +37,7 @@ async function makeSubstitute(engine: Engine, image: string, release: string): P
   const authorities = await copyAuthorities(root)
   const lines = ['FROM scratch', 'COPY root /', 'LABEL substitute=debootstrap', ...authorities, 'CMD ["node"]']
   await writeFile(join(folder, 'Dockerfile'), `${lines.join('\n')}\n`)
-  await engine.build(['--tag', image, folder])
+  await buildImage(engine, folder, ['--tag', image])
 }
 
 /** Copies this machine's npm, which the real image has at the same place. */

@@ -9,6 +9,7 @@ const service = z.looseObject({
   tmpfs: z.array(z.string()).default([]),
   cap_drop: z.array(z.string()).default([]),
   security_opt: z.array(z.string()).default([]),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   deploy: z.object({ replicas: z.number() }).default({ replicas: 1 }),
 })
 
@@ -32,13 +33,28 @@ export function readComposeFile(): { ours: ComposeService[]; otherImages: string
   }
 }
 
+/** Returns the options of `podman run` for a health check, which only `podman healthcheck run` starts. */
+function healthOptions([kind, ...command]: readonly string[]): string[] {
+  if (kind !== 'CMD') throw new Error('a health check in compose.yaml should be a CMD')
+  return [`--health-cmd=${JSON.stringify(command)}`, '--health-interval=disable']
+}
+
 function composeService(name: string, parsed: z.output<typeof service>): ComposeService {
-  const { environment, command, read_only: isReadOnly, tmpfs, cap_drop: drops, security_opt: security } = parsed
+  const {
+    environment,
+    command,
+    read_only: isReadOnly,
+    tmpfs,
+    cap_drop: drops,
+    security_opt: security,
+    healthcheck,
+  } = parsed
   const options = [
     ...(isReadOnly ? ['--read-only'] : []),
     ...tmpfs.map((path) => `--tmpfs=${path}`),
     ...drops.map((capability) => `--cap-drop=${capability}`),
     ...security.map((option) => `--security-opt=${option.replace(/:true$/, '')}`),
+    ...(healthcheck === undefined ? [] : healthOptions(healthcheck.test)),
     ...Object.entries(environment).map(([setting, value]) => `--env=${setting}=${value}`),
   ]
   return { name, replicas: parsed.deploy.replicas, options, command, environment }

@@ -13,6 +13,7 @@ export interface Services extends AsyncDisposable {
 }
 
 interface Placement {
+  image: string
   network: string
   /** Options of `podman run` that make the names of the servers known in the container. */
   names: readonly string[]
@@ -37,11 +38,11 @@ const probe = `
 export async function runServices(
   engine: Engine,
   services: readonly ComposeService[],
-  { network, names }: Placement,
+  { image, network, names }: Placement,
 ): Promise<Services> {
   const running = new Map<string, string>()
   const place = (container: string, { options }: ComposeService) =>
-    [`--name=${container}`, `--network=${network}`, ...names, ...limits, ...options, 'localhost/sluice'] as const
+    [`--name=${container}`, `--network=${network}`, ...names, ...limits, ...options, image] as const
   const removeAll = async () => {
     for (const container of running.keys()) await engine.podman(['rm', '--force', '--time', '0', container])
   }

@@ -11,17 +11,16 @@ export const repository = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** Buildah and podman with images and containers of their own, apart from others on the machine. */
 export interface Engine extends AsyncDisposable {
-  /** Builds an image with Buildah, and prints its steps. */
-  build(args: readonly string[]): Promise<void>
+  /** Runs Buildah, and prints its output. Throws if it fails. */
+  buildah(args: readonly string[]): Promise<void>
   /** Runs podman. Returns the exit code, and what it printed. */
   podman(args: readonly string[]): Promise<{ code: number; output: string }>
   /** Runs podman. Returns what it printed, without white space at the end. Throws if it fails. */
   run(args: readonly string[]): Promise<string>
 }
 
-/** Opens the engine. Its images stay in a cache between runs. */
-export async function openEngine(): Promise<Engine> {
-  const folder = join(repository, 'node_modules', '.cache', 'containers')
+/** Opens the engine with the images in a folder. By default, they stay in a cache between runs. */
+export async function openEngine(folder = join(repository, 'node_modules/.cache/containers')): Promise<Engine> {
   await mkdir(folder, { recursive: true })
   // Podman accepts at most 50 characters for the folder of what runs, and the same folder each time for these images.
   const running = `/run/sluice-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
@@ -30,16 +29,10 @@ export async function openEngine(): Promise<Engine> {
     runProgram('podman', [...store, '--cgroup-manager', 'cgroupfs', '--runtime', 'runc', ...args])
   return {
     podman,
-    async build(args) {
-      const child = spawn(
-        'buildah',
-        [...store, 'bud', '--layers', '--isolation', 'chroot', '--network', 'host', ...args],
-        {
-          stdio: ['ignore', 'inherit', 'inherit'],
-        },
-      )
+    async buildah(args) {
+      const child = spawn('buildah', [...store, ...args], { stdio: ['ignore', 'inherit', 'inherit'] })
       const [code] = await once(child, 'exit')
-      if (code !== 0) throw new Error(`buildah bud ${args.join(' ')} ended with exit code ${code}`)
+      if (code !== 0) throw new Error(`buildah ${args.join(' ')} ended with exit code ${code}`)
     },
     async run(args) {
       const { code, output } = await podman(args)
@@ -48,6 +41,15 @@ export async function openEngine(): Promise<Engine> {
     },
     [Symbol.asyncDispose]: () => rm(running, { recursive: true, force: true }),
   }
+}
+
+/**
+ * Builds the image of a Dockerfile from the files of `context`. All files get the same time, so a build from the same
+ * files makes the same image. Prints the steps.
+ */
+export async function buildImage(engine: Engine, context: string, options: readonly string[]): Promise<void> {
+  const place = ['--isolation', 'chroot', '--network', 'host']
+  await engine.buildah(['bud', ...place, '--layers', '--format', 'oci', '--timestamp', '0', ...options, context])
 }
 
 /** Whether this machine can build and run containers. Otherwise prints what is missing. */

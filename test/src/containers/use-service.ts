@@ -6,17 +6,12 @@ import { text } from 'node:stream/consumers'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { until } from '../environment/wait.ts'
 import type { Services } from './containers.ts'
-
-/** Where the mails and the storage behind the containers are. */
-interface Behind {
-  inboxUrl: string
-  storageHost: string
-}
+import type { RunningImage } from './run-image.ts'
 
 const file = Buffer.from('user_id,color\nann,red\nbob,green\n')
 
 /** Uses the service as a client does: the API, the S3 gateway, the dashboard, and the mail about an import. */
-export async function useService(services: Services, behind: Behind): Promise<void> {
+export async function useService({ services, servers, host }: RunningImage): Promise<void> {
   const api = `http://${services.addressOf('api')}:3000`
   const email = 'ann@example.com'
   const app = await services.sluice('api', ['app', 'create', '--name', 'Shop', '--email', email])
@@ -26,7 +21,7 @@ export async function useService(services: Services, behind: Behind): Promise<vo
   })
   assert(users.ok, await users.clone().text())
 
-  await importOverApi(api, token, behind.storageHost)
+  await importOverApi(api, token, host)
   console.log('an import over the API completed')
   await uploadToGateway(services, Number(app.app_id))
   await until('the import of the uploaded file', async () => (await completed(api, token)).length === 2)
@@ -36,7 +31,7 @@ export async function useService(services: Services, behind: Behind): Promise<vo
   assert.equal(page.status, 200)
   assert.match(await page.text(), /Sign in/)
   console.log('the dashboard shows its sign-in page')
-  const mails = async () => (await (await fetch(`${behind.inboxUrl}/api/mails`)).json()) as { to: string[] }[]
+  const mails = async () => (await (await fetch(`${servers.inbox.url}/api/mails`)).json()) as { to: string[] }[]
   await until(
     'the mails about both imports',
     async () => (await mails()).filter(({ to }) => to.includes(email)).length === 2,

@@ -24,7 +24,7 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
   const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
   terminal.type('\x03')
   expect(await terminal.code).toBe(130)
-  expect(terminal.shown()).toContain(`To cancel it: sluice imports cancel ${importId}`)
+  expect(terminal.shown()).toContain(`To cancel it: sluice import cancel ${importId}`)
 
   await stack.sluice('app', 'resume', '--app', String(appId))
   await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')

@@ -7,11 +7,12 @@ import {
 } from '@sluice/access-keys'
 import { requireApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { Failure } from '@sluice/client-cli/failure'
+import { count, fields } from '@sluice/client-cli/text'
 import { reencryptEndpointSecrets } from '@sluice/webhooks'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
-import { count, fields, print, printList } from '../output.ts'
+import { print, printList } from '../output.ts'
 import { encryptionKeys, parseAppId, withDatabase } from '../stack.ts'
 
 /** Adds the verbs of `sluice access-keys`. */

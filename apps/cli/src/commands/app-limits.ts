@@ -1,9 +1,10 @@
 import { setAppLimits, showApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { fields } from '@sluice/client-cli/text'
 import { maxProfileKeys, rateLimit } from '@sluice/config'
 import { type Command, InvalidArgumentError } from 'commander'
 import { withAudit } from '../audit.ts'
-import { fields, print } from '../output.ts'
+import { print } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
 interface LimitOptions {

@@ -1,13 +1,14 @@
 import { listAppSummaries, renameApp, showApp, UnknownApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { Failure } from '@sluice/client-cli/failure'
+import { count, dateOf, fields, sorted } from '@sluice/client-cli/text'
 import { holdIfText } from '@sluice/contract'
 import { beginAppDeletion, deleteApp } from '@sluice/deletions'
 import { findPauses } from '@sluice/imports'
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
-import { count, dateOf, fields, print, printList, sorted } from '../output.ts'
+import { print, printList } from '../output.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 
 /** Adds `sluice apps list`, `show`, `rename` and `delete` (second-day.md §6, Apps). */

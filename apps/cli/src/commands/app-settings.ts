@@ -1,9 +1,9 @@
 import { type ImportDefaults, setImportDefaults } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { Failure } from '@sluice/client-cli/failure'
 import { type HoldIf, holdIfOf, holdIfText, type NewKeys, newKeysChoices } from '@sluice/contract'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
 import { parseAppId } from '../stack.ts'
 import { printApp } from './app-management.ts'
 

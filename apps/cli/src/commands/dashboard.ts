@@ -1,8 +1,9 @@
+import { Failure } from '@sluice/client-cli/failure'
+import { fields } from '@sluice/client-cli/text'
 import { createLink } from '@sluice/sign-in'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
-import { fields, print } from '../output.ts'
+import { print } from '../output.ts'
 import { dashboardUrl } from '../stack.ts'
 
 /** Adds `sluice dashboard link`. */

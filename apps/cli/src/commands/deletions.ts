@@ -1,11 +1,12 @@
 import { requireApp } from '@sluice/accounts'
+import { dateOf, fields } from '@sluice/client-cli/text'
 import { readSettings } from '@sluice/config'
 import { currentTime } from '@sluice/database'
 import { type DeletionRequestView, deletionSettings, listDeletions, runDeletions } from '@sluice/deletions'
 import type { Command } from 'commander'
 import { pino } from 'pino'
 import { withAudit } from '../audit.ts'
-import { dateOf, fields, print, printList } from '../output.ts'
+import { print, printList } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase, withStorage } from '../stack.ts'
 

@@ -1,8 +1,9 @@
 import type { ExportView } from '@sluice/client'
+import { fields } from '@sluice/client-cli/text'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions } from '../api-client.ts'
 import { downloadExport } from '../download-export.ts'
-import { fields, print } from '../output.ts'
+import { print } from '../output.ts'
 
 interface ExportOptions extends ClientOptions {
   out: string

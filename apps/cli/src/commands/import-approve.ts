@@ -1,7 +1,7 @@
+import { describeImport } from '@sluice/client-cli'
 import { approveImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
-import { describeImport } from '../import-text.ts'
 import { asClientOrOperator, changeImport } from '../one-import.ts'
 import { print } from '../output.ts'
 

@@ -1,10 +1,10 @@
 import { ImportFailedError, type ImportView } from '@sluice/client'
+import { describeImport } from '@sluice/client-cli'
 import { readSettings } from '@sluice/config'
 import { undoImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
 import { requester } from '../audit.ts'
-import { describeImport } from '../import-text.ts'
 import { asClientOrOperator, changeImport, readImport } from '../one-import.ts'
 import { print } from '../output.ts'
 

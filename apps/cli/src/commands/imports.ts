@@ -1,23 +1,20 @@
 import { outcomeOf } from '@sluice/audit-log'
-import { ImportFailedError, type ImportView, type ImportOptions as UploadOptions, type ValueType } from '@sluice/client'
+import type { ImportView, ImportOptions as UploadOptions, ValueType } from '@sluice/client'
+import { addType, describeImport, runImport } from '@sluice/client-cli'
+import { Failure } from '@sluice/client-cli/failure'
 import { type HoldIf, type NewKeys, unfinishedImportStates } from '@sluice/contract'
 import { cancelImport, cancelMany, findImportsToCancel } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
-import { Failure } from '../failure.ts'
-import { describeErrors, describeImport } from '../import-text.ts'
 import { asClientOrOperator, changeImport, readImport } from '../one-import.ts'
-import { count, print } from '../output.ts'
+import { print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
-import { uploadFile } from '../upload-file.ts'
-import { watchImport } from '../watch-import.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
 import { addImportApproveCommand } from './import-approve.ts'
 import { addImportListCommand } from './import-list.ts'
 import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 import { addImportRetryCommand } from './import-retry.ts'
 import { addImportUndoCommand } from './import-undo.ts'
-import { keyAndType } from './keys.ts'
 
 /** Adds the verbs of `sluice imports` (second-day.md §1, Command line). */
 export function addImportCommands(group: Command): void {
@@ -48,14 +45,10 @@ function addCreateCommand(group: Command): void {
     .action(async (file: string, options: ImportOptions) => {
       checkApp(options)
       const client = await openClient(options)
-      const importId = await uploadFile(client, file, uploadOptions(options))
-      if (options.wait !== true) return print(create, { import_id: importId }, () => `Import ${importId}`)
-      const ended = await watchImport(client, importId, file)
-      const errors = create.optsWithGlobals<{ json?: boolean }>().json ? '' : await describeErrors(ended)
-      print(create, ended, () => `${describeImport(ended)}${errors}`)
-      if (ended.state !== 'completed') throw new ImportFailedError(ended)
-      if (options.failOnErrors && ended.rows_failed > 0)
-        throw new Failure(`${count(ended.rows_failed)} rows have errors`)
+      const { wait, failOnErrors } = options
+      const { json } = create.optsWithGlobals<{ json?: boolean }>()
+      const settings = { upload: uploadOptions(options), wait, failOnErrors, json, program: 'sluice import' }
+      await runImport(client, file, settings, (document, text) => print(create, document, text))
     })
 }
 
@@ -124,13 +117,6 @@ interface ImportOptions extends ClientOptions {
   holdIf?: HoldIf
   clearMarker?: string
   app?: number
-}
-
-/** Adds a declared type to the types of the preceding options. A key that is declared twice must have the same type. */
-function addType(pair: string, preceding: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const { key, type } = keyAndType(pair)
-  if (Object.hasOwn(preceding, key) && preceding[key] !== type) throw new Failure(`${key} has two types`, 2)
-  return Object.fromEntries([...Object.entries(preceding), [key, type]])
 }
 
 function uploadOptions({ dryRun, type, newKeys, keepChanges, holdIf, clearMarker }: ImportOptions): UploadOptions {

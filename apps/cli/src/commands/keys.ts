@@ -1,12 +1,14 @@
 import { requireApp } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
+import { keyAndType } from '@sluice/client-cli'
+import { Failure } from '@sluice/client-cli/failure'
+import { dateOf, table } from '@sluice/client-cli/text'
 import { readSettings } from '@sluice/config'
 import { checkRequest, keyChange, keyRegistration, type ProfileKeyView } from '@sluice/contract'
 import { changeKeys, declareKeys, keyChangeText, listKeys } from '@sluice/profiles'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
-import { dateOf, print, printList, table } from '../output.ts'
+import { print, printList } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
 /** Adds `sluice keys` (second-day.md §1, Command line; changes.md §4). */
@@ -79,13 +81,6 @@ async function change(command: Command, appId: number, wanted: Parameters<typeof
     ({ hasChanged }) => ({ outcome: outcomeOf(hasChanged) }),
   )
   print(command, keys, () => table(rowsOf(keys), noKeys))
-}
-
-/** Splits `zip=string`. A key may contain `=`, a type may not. */
-export function keyAndType(pair: string): { key: string; type: string } {
-  const at = pair.lastIndexOf('=')
-  if (at === -1) throw new Failure(`${pair} should be KEY=TYPE, for example zip=string`, 2)
-  return { key: pair.slice(0, at), type: pair.slice(at + 1) }
 }
 
 const noKeys = 'No keys.'

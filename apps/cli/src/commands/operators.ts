@@ -1,8 +1,8 @@
 import { outcomeOf } from '@sluice/audit-log'
+import { Failure } from '@sluice/client-cli/failure'
 import { addOperator, removeOperator } from '@sluice/sign-in'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
 import { print } from '../output.ts'
 
 /** Adds `sluice operators add` and `sluice operators remove`. */

@@ -1,8 +1,9 @@
 import { withPausers } from '@sluice/audit-log'
+import { count, fields, localTime } from '@sluice/client-cli/text'
 import { importStates } from '@sluice/contract/answers'
 import { importOverview, listWorkers, mailOverview, type Waiting } from '@sluice/operations'
 import type { Command } from 'commander'
-import { count, fields, localTime, print } from '../output.ts'
+import { print } from '../output.ts'
 import { withDatabase } from '../stack.ts'
 
 /** Completes `sluice queues`, which shows the figures of the page Queues. */

@@ -1,9 +1,10 @@
 import { open } from 'node:fs/promises'
 import { requireApp } from '@sluice/accounts'
+import { Failure } from '@sluice/client-cli/failure'
+import { fields, localTime, sorted, table } from '@sluice/client-cli/text'
 import { showUserDocument } from '@sluice/deletions'
 import type { Command } from 'commander'
-import { Failure } from '../failure.ts'
-import { fields, localTime, print, sorted, table } from '../output.ts'
+import { print } from '../output.ts'
 import { registerFrom } from '../register-users.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { requireApp } from '@sluice/accounts'
+import { Failure } from '@sluice/client-cli/failure'
+import { fields } from '@sluice/client-cli/text'
 import {
   addEndpoint,
   EndpointRefused,
@@ -13,8 +15,7 @@ import {
 } from '@sluice/webhooks'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { Failure } from '../failure.ts'
-import { fields, print, printList } from '../output.ts'
+import { print, printList } from '../output.ts'
 import { encryptionKeys, parseAppId, webhookRule, withDatabase } from '../stack.ts'
 
 interface AppOption {

@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { fileMessages } from '@sluice/contract'
+import { fileMessages } from '@sluice/contract/import-messages'
 import { FileError } from './file-error.ts'
 import { gzipMagicBytes, isGzip } from './gzip.ts'
 

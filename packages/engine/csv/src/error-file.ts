@@ -1,4 +1,4 @@
-import { serviceErrorsColumn } from '@sluice/contract'
+import { serviceErrorsColumn } from '@sluice/contract/import-messages'
 import { LineWriter } from './line-writer.ts'
 
 /**

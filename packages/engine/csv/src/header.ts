@@ -1,4 +1,6 @@
-import { fileMessages, isLonger, limits, standardPrefix, userIdColumn } from '@sluice/contract'
+import { fileMessages, standardPrefix, userIdColumn } from '@sluice/contract/import-messages'
+import { limits } from '@sluice/contract/limits'
+import { isLonger } from '@sluice/contract/name'
 import { cellsOf } from './cells.ts'
 import { columnError, listNames, position } from './column-error.ts'
 import { FileError } from './file-error.ts'

@@ -1,22 +1,26 @@
 import type { ImportView, Sluice } from '@sluice/client'
-import { limits } from '@sluice/contract'
+import { limits } from '@sluice/contract/limits'
 import { countRows } from './file-rows.ts'
 import { describePause } from './import-text.ts'
-import { count } from './output.ts'
 import { openLine, type Progress } from './progress.ts'
+import { count } from './text.ts'
 
 /**
  * Waits until an import of `file` has ended or is held, and returns it. Prints its ID at once on stderr, and on a
- * terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import, and ends the
- * process with exit code 130.
+ * terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import with `program`,
+ * and ends the process with exit code 130.
  */
-export async function watchImport(client: Sluice, importId: string, file: string): Promise<ImportView> {
+export async function watchImport(
+  client: Sluice,
+  importId: string,
+  { file, program }: { file: string; program: string },
+): Promise<ImportView> {
   process.stderr.write(`Import ${importId}\n`)
   const line = openLine()
   const leave = () => {
     line.end()
-    process.stderr.write(`The import runs on. To see it:  sluice imports show ${importId} --token TOKEN\n`)
-    process.stderr.write(`To cancel it: sluice imports cancel ${importId} --token TOKEN\n`)
+    process.stderr.write(`The import runs on. To see it:  ${program} show ${importId} --token TOKEN\n`)
+    process.stderr.write(`To cancel it: ${program} cancel ${importId} --token TOKEN\n`)
     process.exit(130)
   }
   const watch = new Watch(client, file)

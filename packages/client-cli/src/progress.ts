@@ -1,4 +1,4 @@
-import { count, cut } from './output.ts'
+import { count, cut } from './text.ts'
 
 const longestBar = 30
 const shortestBar = 5

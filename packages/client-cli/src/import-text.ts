@@ -1,6 +1,6 @@
-import type { ImportChanges, ImportView, ImportWarning } from '@sluice/contract'
+import type { ImportChanges, ImportView, ImportWarning } from '@sluice/contract/answers'
 import { countErrors, errorRowsLimit } from './file-rows.ts'
-import { count, dateOf, fields, sorted, table } from './output.ts'
+import { count, dateOf, fields, sorted, table } from './text.ts'
 
 /** Describes an import for people. */
 export function describeImport(view: ImportView): string {

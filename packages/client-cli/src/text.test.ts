@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fields, sorted, table } from './output.ts'
 import { textOf } from './progress.ts'
+import { fields, sorted, table } from './text.ts'
 
 // A name or a value from a file must not control the terminal or imitate another line of the output.
 const hostile = 'a\x1b[2J\nState  completed\x9b'

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { rowMessages, valueMessages } from '@sluice/contract'
+import { rowMessages, valueMessages } from '@sluice/contract/import-messages'
 import { cellsOf, decompress, readRows } from '@sluice/csv'
 
 /** Counts the data rows of a CSV file as an import does. Throws if the file is damaged, or if `signal` aborts. */

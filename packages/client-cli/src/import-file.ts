@@ -1,0 +1,43 @@
+import { ImportFailedError, type ImportOptions, type ImportView, type Sluice } from '@sluice/client'
+import { Failure } from './failure.ts'
+import { describeErrors, describeImport } from './import-text.ts'
+import { count } from './text.ts'
+import { uploadFile } from './upload-file.ts'
+import { watchImport } from './watch-import.ts'
+
+/** What `sluice import` and `sluice-client import` do with a file. */
+export interface ImportSettings {
+  upload: ImportOptions
+  /** Wait until the import has ended or is held. */
+  wait?: boolean | undefined
+  /** Fail if any row has an error, with {@link wait}. */
+  failOnErrors?: boolean | undefined
+  /** The result is printed as JSON, so the errors of its rows need no text. */
+  json?: boolean | undefined
+  /** What precedes the verbs `show`, `cancel` and `approve`, such as `sluice import`. */
+  program: string
+}
+
+/**
+ * Uploads a file, waits for its import if that is asked for, and prints the result. Throws {@link Failure} or an error
+ * of the client, each of which means exit code 1.
+ */
+export async function runImport(
+  client: Sluice,
+  file: string,
+  { upload, wait, failOnErrors, json, program }: ImportSettings,
+  print: (document: unknown, text: () => string) => void,
+): Promise<void> {
+  const importId = await uploadFile(client, file, upload)
+  if (!wait) return print({ import_id: importId }, () => `Import ${importId}`)
+  const ended = await watchImport(client, importId, { file, program })
+  const errors = json ? '' : await describeErrors(ended)
+  print(ended, () => `${describeImport(ended)}${errors}`)
+  if (ended.state === 'held') throw heldImport(ended, program)
+  if (ended.state !== 'completed') throw new ImportFailedError(ended)
+  if (failOnErrors && ended.rows_failed > 0) throw new Failure(`${count(ended.rows_failed)} rows have errors`)
+}
+
+function heldImport({ held, import_id: importId }: ImportView, program: string): Failure {
+  return new Failure(`the import is held: ${held?.reasons.join('; ')}. To apply it: ${program} approve ${importId}`)
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { type ImportView, Sluice } from '@sluice/client'
+import { printableJson, printableLines } from '@sluice/local-stack/printable'
+import { type ClientCommand, help, parseCommand } from './arguments.ts'
+import { Failure, messageOf } from './failure.ts'
+import { runImport } from './import-file.ts'
+import { describeImport } from './import-text.ts'
+
+/** How long a request is repeated after temporary failures, ms. It is short, because a person waits for the command. */
+const patienceMs = 10_000
+
+/**
+ * Runs the command of `sluice-client` that these arguments name, and prints its output, or its error on stderr. Returns
+ * the exit code: 0, 1 after a failure, 2 after wrong usage.
+ */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  try {
+    const command = parseCommand(args, process.env)
+    if (command === 'help') process.stdout.write(help)
+    else if (command === 'version') process.stdout.write(`${readVersion()}\n`)
+    else await run(command)
+    return 0
+  } catch (error) {
+    // A progress line may have been interrupted: the error replaces it.
+    const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
+    process.stderr.write(`${lineStart}${printableLines(`sluice-client: ${messageOf(error)}`)}\n`)
+    return error instanceof Failure ? error.exitCode : 1
+  }
+}
+
+async function run(command: ClientCommand): Promise<void> {
+  const { verb, subject, api, token, json } = command
+  const client = new Sluice({ api: api.replace(/\/+$/, ''), token, patienceMs })
+  const print = (document: unknown, text: () => string) => {
+    process.stdout.write(`${json ? printableJson(document) : text()}\n`)
+  }
+  if (verb === 'import') return await runImport(client, subject, { ...command, program: 'sluice-client' }, print)
+  const calls: Record<typeof verb, (importId: string) => Promise<ImportView>> = {
+    show: (importId) => client.showImport(importId),
+    cancel: (importId) => client.cancelImport(importId),
+    approve: (importId) => client.approveImport(importId),
+  }
+  const view = await calls[verb](subject)
+  print(view, () => describeImport(view))
+}
+
+/** Returns the version of the published package, whose root is three folders above; else of this one. */
+function readVersion(): string {
+  const url = ['../../package.json', '../package.json'].map((path) => new URL(path, import.meta.url))
+  for (const each of url) {
+    try {
+      return JSON.parse(readFileSync(each, 'utf8')).version
+    } catch {
+      // The other one is there.
+    }
+  }
+  return 'unknown'
+}
