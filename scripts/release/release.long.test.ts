@@ -48,7 +48,12 @@ test('two releases of one commit are equal byte by byte, whoever makes them', as
   const second = await release('077', { TZ: 'Asia/Tokyo', LANG: 'tr_TR.UTF-8', SOURCE_DATE_EPOCH: '1' })
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const names = ['RELEASE.md', 'SHA256SUMS']
-  const parts = [`sluice-${version}.tgz`, `sluice-client-${version}.tgz`, `sluice-sbom-${version}.cdx.json`]
+  const parts = [
+    `sluice-${version}.tgz`,
+    `sluice-client-${version}.tgz`,
+    `sluice_client-${version}-py3-none-any.whl`,
+    `sluice-sbom-${version}.cdx.json`,
+  ]
   expect(Object.keys(first)).toEqual(expect.arrayContaining([...names, ...parts]))
   expect(Object.keys(second)).toEqual(Object.keys(first))
   for (const [file, bytes] of Object.entries(first)) expect(bytes.equals(second[file] as Buffer), file).toBe(true)

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { buildClient } from '../build-client.ts'
+import { buildWheel } from '../build-python-client.ts'
 import { root } from '../modules.ts'
 import { imageFileOf, releaseImage } from './image.ts'
 import { type Part, releaseNotes } from './notes.ts'
@@ -20,6 +21,7 @@ export async function writeRelease(source: Source, folder: string, hasImage: boo
   try {
     const parts = [
       await writeClient(source, folder, scratch),
+      writeWheel(folder),
       await writeChart(folder, scratch),
       await writeSbom(source, folder),
     ]
@@ -48,6 +50,11 @@ async function writeClient({ version }: Source, folder: string, scratch: string)
   const { bin } = await buildClient(built)
   await pack(built, join(folder, file), { prefix: 'package', executables: Object.values(bin) })
   return { file, use: `the client for Node and browsers, for \`npm install ./${file}\`` }
+}
+
+function writeWheel(folder: string): Part {
+  const file = basename(buildWheel(folder))
+  return { file, use: `the client for Python, for \`pip install ./${file}\`` }
 }
 
 async function writeChart(folder: string, scratch: string): Promise<Part> {

@@ -47,19 +47,13 @@ export interface ApiOptions {
 export function buildApi(services: ApiServices, options: ApiOptions = {}): FastifyInstance {
   const { timeouts = readSettings({}, timeoutSettings), bodies = readSettings({}, bodySettings) } = options
   const { metrics = openApiMetrics(), readiness = openReadiness() } = options
-  const document = openApiDocument(services.apiUrl)
   const context: ApiContext = {
     ...services,
     authenticate: authenticator(services.db),
     states: openStateWatch(services.db),
     metrics,
     readiness,
-    document: {
-      json: servedDocument(JSON.stringify(document)),
-      html: servedDocument(docsPage(document)),
-      llms: servedDocument(llmsText(services.apiUrl)),
-      guides: servedGuides(services.apiUrl),
-    },
+    document: documentsOf(services.apiUrl),
   }
   readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(context.db) })
   readiness.require({ name: 'storage', setting: 'S3_ENDPOINT', check: () => context.storage.check() })
@@ -94,6 +88,16 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
     )
   }
   return api
+}
+
+function documentsOf(apiUrl: string): ApiContext['document'] {
+  const document = openApiDocument(apiUrl)
+  return {
+    json: servedDocument(JSON.stringify(document)),
+    html: servedDocument(docsPage(document)),
+    llms: servedDocument(llmsText(apiUrl)),
+    guides: servedGuides(apiUrl),
+  }
 }
 
 function openServer(log: ApiServices['log'], trustedProxies: string[] | undefined, timeouts: Timeouts) {
