@@ -175,7 +175,7 @@ describe.each(clients)('$name', (client) => {
       const running = startClient(client, { file, token, isDryRun: true })
       for (; restarts < 3; restarts++) {
         const seen = uploads()
-        await until('the second upload', () => uploads() >= seen + 2, 120_000)
+        await until('the second upload', () => uploads() >= seen + 2, 300_000)
         await restartApiAndStorage()
       }
       const { view, peak } = await running
