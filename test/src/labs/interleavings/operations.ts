@@ -16,25 +16,42 @@ import {
   receiveSettings,
   reportCancelled,
   runImport,
+  undoImport,
   withdrawNext,
 } from '@sluice/imports'
-import { joinedProfileUpdates } from '@sluice/profiles'
+import { changeKeys, joinedProfileUpdates, registerUsers, removeValue } from '@sluice/profiles'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import type { ActorSettings } from './actor.ts'
+
+/** How an import is cut. */
+export interface Cut {
+  /** Each row is a batch, and each batch looks whether the slice is over. */
+  rowByRow?: boolean
+}
 
 /** The operations that actors run, with their arguments: functions of the product, or short sequences of them. */
 interface Operations {
   warmUp: undefined
   /** Claims an import and runs it to its end. */
-  claimAndRun: ImportId
+  claimAndRun: ImportId & Cut
   /** Runs an import that was claimed before. */
-  run: ClaimedImport
+  run: { claim: ClaimedImport } & Cut
+  /** The same, and claims the import again if the claim was lost. */
+  runAgain: { claim: ClaimedImport } & Cut
+  /** Claims an import, and shuts down as soon as so many batches are committed. */
+  runBatches: ImportId & Cut & { batches: number }
   claimNext: undefined
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
+  removeValue: { appId: number; userId: string; key: string }
+  setKey: { appId: number; key: string; enabled: boolean }
   approve: { importId: string }
   cancel: { importId: string }
   runDeletions: { now: string }
+  /** Deletes users whose deletion is due, and registers one of them again. */
+  deleteAndRegister: { now: string; appId: number; userId: string }
+  /** Queues the undo of an import, and runs it if it is next. */
+  undo: ImportId
   /** The tasks of maintenance that concern claims. */
   maintain: { appId: number }
   pause: { appId: number }
@@ -58,7 +75,13 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   await api.ready()
   const update = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
   const never = new AbortController().signal
-  const run = async (claim: ClaimedImport) => (await runImport(context, claim, never)).outcome
+  const rowByRow = { ...context, settings: { ...settings, BATCH_ROWS: 1, IMPORT_SLICE: 1 } }
+  const contextOf = (cut: Cut) => (cut.rowByRow === true ? rowByRow : context)
+  const run = async (claim: ClaimedImport, cut: Cut) => (await runImport(contextOf(cut), claim, never)).outcome
+  const claimAndRun = async (id: ImportId & Cut) => {
+    const claim = await claimImport(context, id)
+    return claim === undefined ? 'not claimed' : await run(claim, id)
+  }
 
   const operations: { [Name in OperationName]: (argument: Operation<Name>) => Promise<unknown> } = {
     async warmUp() {
@@ -72,16 +95,34 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
       }
       await Promise.all(Array.from({ length: connections }, () => db.connection().execute(holdOne)))
     },
-    async claimAndRun(id) {
-      const claim = await claimImport(context, id)
-      return claim === undefined ? 'not claimed' : await run(claim)
+    claimAndRun,
+    run: async ({ claim, ...cut }) => await run(claim, cut),
+    async runAgain({ claim, ...cut }) {
+      const outcome = await run(claim, cut)
+      return outcome === 'lost' ? await claimAndRun({ ...claim, ...cut }) : outcome
     },
-    run,
+    async runBatches({ batches, ...id }) {
+      const claim = await claimImport(context, id)
+      const shutdown = new AbortController()
+      let left = batches
+      const onBatch = () => void (--left === 0 && shutdown.abort())
+      return claim && (await runImport({ ...contextOf(id), onBatch }, claim, shutdown.signal)).outcome
+    },
     claimNext: async () => await claimNext(context),
     updateProfile: async ({ appId, userId, entries }) => await update(appId, userId, entries),
+    removeValue: async ({ appId, userId, key }) => await removeValue(db, appId, userId, key),
+    setKey: async ({ appId, key, enabled }) =>
+      await changeKeys(db, appId, { keys: [key], enabled }, settings.PROFILE_KEY_LIMIT),
     approve: async ({ importId }) => (await approveImport(db, importId)).outcome,
     cancel: async ({ importId }) => (await cancelImport(db, importId)).outcome,
     runDeletions: async ({ now }) => (await runDeletions(context, new Date(now))).completed,
+    async deleteAndRegister({ now, appId, userId }) {
+      await runDeletions(context, new Date(now))
+      await registerUsers(db, appId, [userId])
+    },
+    async undo({ appId, importId }) {
+      await claimAndRun({ appId, importId: await undoImport(context, { appId, importId }) })
+    },
     async maintain({ appId }) {
       await dispatchNextInOrder(context, appId)
       await withdrawNext(context)
