@@ -1,4 +1,3 @@
-import { buildApi } from '@sluice/api-app/src/api.ts'
 import { readSettings } from '@sluice/config'
 import type { ProfileEntry } from '@sluice/contract'
 import { connect } from '@sluice/database'
@@ -71,8 +70,12 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   const names = [...deletionRequestSettings, ...deletionSettings, ...importSettings, ...receiveSettings]
   const settings = readSettings({ API_URL: 'http://api.test', ...environment }, names)
   const context = { db, storage, settings, log: pino({ level: 'silent' }) }
-  const api = buildApi({ ...context, apiUrl: settings.API_URL })
-  await api.ready()
+  let api: ReturnType<typeof openApi> | undefined
+  const openApi = async () => {
+    // Most operations do without it, and loading it costs more than all the rest.
+    const { buildApi } = await import('@sluice/api-app/src/api.ts')
+    return buildApi({ ...context, apiUrl: settings.API_URL })
+  }
   const update = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
   const never = new AbortController().signal
   const rowByRow = { ...context, settings: { ...settings, BATCH_ROWS: 1, IMPORT_SLICE: 1 } }
@@ -131,7 +134,8 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     },
     pause: async ({ appId }) => await pauseImports(db, appId),
     async firstRequest({ token, key, body }) {
-      const response = await api.inject({
+      api ??= openApi()
+      const response = await (await api).inject({
         method: 'POST',
         url: '/v3/user_profiles/bulk_import',
         headers: { 'x-service-token': token, 'idempotency-key': key },
@@ -144,7 +148,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     run: (name: string, argument: unknown) =>
       (operations[name as OperationName] as (argument: unknown) => Promise<unknown>)(argument),
     async close() {
-      await api.close()
+      await (await api)?.close()
       storage.close()
       await close()
     },

@@ -16,6 +16,8 @@ export interface OrderPlan {
 
 /** Time without an answer after which a statement may be waiting for a lock, ms. */
 const answerMs = 3
+/** Longest pause between two lookups of what sessions wait for, ms. Many lookups would slow down a busy machine. */
+const longestPauseMs = 50
 /** Time in which an order must go on, ms. Longer than Postgres's detection of deadlocks. */
 const stuckMs = 20_000
 
@@ -56,20 +58,20 @@ export async function runOrder(
  */
 async function settled(db: Database, actors: readonly Actor[]): Promise<number[]> {
   const until = performance.now() + stuckMs
-  for (;;) {
+  for (let pauseMs = answerMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const states = await Promise.all(actors.map((actor) => stateOf(db, actor)))
     const enabled = [...states.keys()].filter((index) => states[index] === 'waiting')
     const isSettled = states.every((state) => state !== 'working')
     if (isSettled && (enabled.length > 0 || states.every((state) => state === 'ended'))) return enabled
     if (performance.now() > until) throw new Error(`an order is stuck: ${states.join(', ')}`)
-    await changed(actors)
+    await changed(actors, pauseMs)
   }
 }
 
-/** Waits for a change at a gate, or for a moment. */
-async function changed(actors: readonly Actor[]): Promise<void> {
+/** Waits for a change at a gate, at most for some time. */
+async function changed(actors: readonly Actor[], ms: number): Promise<void> {
   const over = new AbortController()
-  const moment = setTimeout(() => over.abort(), answerMs)
+  const moment = setTimeout(() => over.abort(), ms)
   const changes = actors.map(({ gate }) => once(gate, 'change', { signal: over.signal }).catch(() => {}))
   await Promise.race(changes)
   clearTimeout(moment)
