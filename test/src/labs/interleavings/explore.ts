@@ -4,7 +4,7 @@ import { seeded } from '../../environment/random.ts'
  * How an actor dies: before its next statement reaches Postgres, or so soon after it that Postgres executes the
  * statement and nobody receives the answer.
  */
-export type Crash = 'before' | 'unanswered'
+type Crash = 'before' | 'unanswered'
 
 /** A step of an order: an actor proceeds with its next statement, or dies. */
 export interface Step {

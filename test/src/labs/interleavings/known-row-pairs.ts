@@ -1,7 +1,7 @@
 import { changeKeys } from '@sluice/profiles'
 import { request, schedule } from '../../deletions/deletion-fixture.ts'
 import { claim, importFile, openApp, queueFile } from '../../imports/import-fixture.ts'
-import { type ActorsFixture, endLeases, finishImport, importOf, remainsOf } from './fixture.ts'
+import { type ActorsFixture, finishImport, importOf, remainsOf } from './fixture.ts'
 import { claimAndRun, type Overlap, type Remains, type Scene, type Start } from './overlap.ts'
 
 // A repeated file, row by row: after two unchanged rows, the import reads which rows the profiles hold, so that another
@@ -89,11 +89,10 @@ const takeOver = (name: string, other?: { start: (appId: number) => Start; leave
     text: `${first}u1,a,b\nu2,a,b\nu3,c,b\nu1,a,b\nu2,a,b\nu4,a,b\nu3,a,b\n`,
     ...{ preemptions: 1, ...(other === undefined && { changed: 2 }) },
     async starts({ fixture, appId, importId }) {
-      const lost = await claim(fixture, appId, importId)
-      await endLeases(fixture)
+      const claimed = await claim(fixture, appId, importId)
       return [
-        { name: 'runAgain', argument: { claim: lost, rowByRow } },
-        { name: 'runBatches', argument: { appId, importId, rowByRow, batches: 5 } },
+        { name: 'runAgain', argument: { claim: claimed, rowByRow } },
+        { name: 'takeOverBatches', argument: { appId, importId, rowByRow, batches: 5 } },
         ...(other === undefined ? [] : [other.start(appId)]),
       ]
     },

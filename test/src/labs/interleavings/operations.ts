@@ -1,6 +1,6 @@
 import { readSettings } from '@sluice/config'
 import type { ProfileEntry } from '@sluice/contract'
-import { connect } from '@sluice/database'
+import { connect, sql } from '@sluice/database'
 import { deletionRequestSettings, deletionSettings, runDeletions } from '@sluice/deletions'
 import {
   approveImport,
@@ -38,8 +38,10 @@ interface Operations {
   run: { claim: ClaimedImport } & Cut
   /** The same, and claims the import again if the claim was lost. */
   runAgain: { claim: ClaimedImport } & Cut
-  /** Claims an import, and shuts down as soon as so many batches are committed. */
-  runBatches: ImportId & Cut & { batches: number }
+  /** Takes over an import whose worker does not renew its lease, and runs it to its end. */
+  takeOver: ImportId & Cut
+  /** The same, and shuts down as soon as so many batches are committed. */
+  takeOverBatches: ImportId & Cut & { batches: number }
   claimNext: undefined
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
   removeValue: { appId: number; userId: string; key: string }
@@ -81,6 +83,10 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   const rowByRow = { ...context, settings: { ...settings, BATCH_ROWS: 1, IMPORT_SLICE: 1 } }
   const contextOf = (cut: Cut) => (cut.rowByRow === true ? rowByRow : context)
   const run = async (claim: ClaimedImport, cut: Cut) => (await runImport(contextOf(cut), claim, never)).outcome
+  // A batch that commits renews the lease, so that the orders themselves must contain its end.
+  const endLease = async ({ importId }: ImportId) =>
+    await sql`update imports set lease_until = now() - interval '1 s'
+      where import_id = ${importId} and lease_until is not null`.execute(db)
   const claimAndRun = async (id: ImportId & Cut) => {
     const claim = await claimImport(context, id)
     return claim === undefined ? 'not claimed' : await run(claim, id)
@@ -104,7 +110,12 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
       const outcome = await run(claim, cut)
       return outcome === 'lost' ? await claimAndRun({ ...claim, ...cut }) : outcome
     },
-    async runBatches({ batches, ...id }) {
+    async takeOver(id) {
+      await endLease(id)
+      return await claimAndRun(id)
+    },
+    async takeOverBatches({ batches, ...id }) {
+      await endLease(id)
       const claim = await claimImport(context, id)
       const shutdown = new AbortController()
       let left = batches

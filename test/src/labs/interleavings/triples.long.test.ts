@@ -4,7 +4,7 @@ import { runOverlap } from './run-overlap.ts'
 import { triples } from './triples.ts'
 
 // A sample. `ORDERS=250` runs so many orders of each triple.
-const ordersOfEach = Number(process.env.ORDERS ?? 8)
+const ordersOfEach = Number(process.env.ORDERS ?? 6)
 
 let fixture: ActorsFixture
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { resumeImports } from '@sluice/imports'
 import { request, runAt, schedule } from '../../deletions/deletion-fixture.ts'
 import { claim, importFile, openApp, queueFile } from '../../imports/import-fixture.ts'
-import { type ActorsFixture, endLeases, finishImport, importOf, remainsOf } from './fixture.ts'
+import { type ActorsFixture, finishImport, importOf, remainsOf } from './fixture.ts'
 import { knownRowTriple } from './known-row-pairs.ts'
 import {
   checkCancelled,
@@ -17,19 +17,20 @@ import {
 } from './overlap.ts'
 import { approval, firstRequests } from './pairs.ts'
 
-/** Returns the run of a claim whose lease is over. */
-async function lostRun(fixture: ActorsFixture, appId: number, importId: string): Promise<Start> {
-  const lost = await claim(fixture, appId, importId)
-  await endLeases(fixture)
-  return { name: 'run', argument: { claim: lost } }
+/** A worker that runs an import, and the worker that takes it over. */
+async function takeOver(fixture: ActorsFixture, appId: number, importId: string): Promise<Start[]> {
+  const claimed = await claim(fixture, appId, importId)
+  return [
+    { name: 'run', argument: { claim: claimed } },
+    { name: 'takeOver', argument: { appId, importId } },
+  ]
 }
 
 const cancelledTakeOver = onOneImport({
   name: 'a worker whose lease ran out, its successor, and a cancellation',
   ...{ isSerial: false, preemptions: 1, check: checkCancelled },
   starts: async ({ fixture, appId, importId }) => [
-    await lostRun(fixture, appId, importId),
-    claimAndRun(appId, importId),
+    ...(await takeOver(fixture, appId, importId)),
     { name: 'cancel', argument: { importId } },
   ],
 })
@@ -38,8 +39,7 @@ const updatedTakeOver = onOneImport({
   name: 'a worker whose lease ran out, its successor, and a profile update of a new key',
   ...{ isSerial: true, preemptions: 1 },
   starts: async ({ fixture, appId, importId }) => [
-    await lostRun(fixture, appId, importId),
-    claimAndRun(appId, importId),
+    ...(await takeOver(fixture, appId, importId)),
     { name: 'updateProfile', argument: { appId, userId: 'u1', entries: [{ key: 'age', type: 'int', value: 99 }] } },
   ],
 })
