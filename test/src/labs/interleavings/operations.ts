@@ -38,7 +38,7 @@ interface Operations {
   run: { claim: ClaimedImport } & Cut
   /** The same, and claims the import again if the claim was lost. */
   runAgain: { claim: ClaimedImport } & Cut
-  /** Takes over an import whose worker does not renew its lease, and runs it to its end. */
+  /** Lets the lease of an import run out, claims the import and runs it to its end. */
   takeOver: ImportId & Cut
   /** The same, and shuts down as soon as so many batches are committed. */
   takeOverBatches: ImportId & Cut & { batches: number }
