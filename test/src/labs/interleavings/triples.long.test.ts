@@ -18,7 +18,9 @@ test.each(triples.map((triple) => [triple.name, triple] as const))(
   async (name, triple) => {
     const found = await runOverlap(fixture, triple, { withCrash: true, limit: ordersOfEach })
     const { orders, crashes, longest, diverged, violations } = found
-    console.log(`${name}: ${orders} orders, ${crashes} with a crash; ${longest} statements; ${diverged} diverged`)
+    console.log(
+      `${name}: ${orders} orders, ${crashes} with a crash; ${longest} statements; ${diverged} diverged; ${violations.length} violations`,
+    )
     expect(violations.slice(0, 3)).toEqual([])
   },
 )
