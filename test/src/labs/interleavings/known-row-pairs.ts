@@ -181,7 +181,9 @@ export const knownRowPairs: readonly Overlap[] = [
       run(appId, importId),
       { name: 'setKey', argument: { appId, key: 'l', enabled: true } },
     ],
-    leaves: users.map((_, from) => JSON.stringify(users.map((_, user) => row('c', user < from ? 'b' : 'new')))),
+    leaves: [...users.keys(), users.length].map((from) =>
+      JSON.stringify(users.map((_, user) => row('c', user < from ? 'b' : 'new'))),
+    ),
   }),
   takeOver('a take-over by a worker that shuts down'),
 ]
