@@ -181,9 +181,13 @@ export const knownRowPairs: readonly Overlap[] = [
       run(appId, importId),
       { name: 'setKey', argument: { appId, key: 'l', enabled: true } },
     ],
-    leaves: [...users.keys(), users.length].map((from) =>
-      JSON.stringify(users.map((_, user) => row('c', user < from ? 'b' : 'new'))),
-    ),
+    // The last rows of the file are of u3.
+    leaves: [
+      ...[...users.keys(), users.length].map((from) =>
+        JSON.stringify(users.map((_, user) => row('c', user < from ? 'b' : 'new'))),
+      ),
+      JSON.stringify(['b', 'b', 'new', 'b'].map((l) => row('c', l))),
+    ],
   }),
   takeOver('a take-over by a worker that shuts down'),
 ]
