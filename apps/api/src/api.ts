@@ -96,7 +96,7 @@ function documentsOf(apiUrl: string): ApiContext['document'] {
     json: servedDocument(JSON.stringify(document)),
     html: servedDocument(docsPage(document)),
     llms: servedDocument(llmsText(apiUrl)),
-    guides: servedGuides(apiUrl),
+    guideOf: servedGuides(apiUrl),
   }
 }
 

@@ -33,5 +33,5 @@ export interface ApiContext extends ApiServices {
   metrics: ApiMetrics
   readiness: Readiness
   /** The API document, for programs and for people, and what else the API serves about itself. */
-  document: Record<'json' | 'html' | 'llms', ServedDocument> & { guides: Record<GuideName, Guide> }
+  document: Record<'json' | 'html' | 'llms', ServedDocument> & { guideOf(name: GuideName): Guide }
 }

@@ -6,11 +6,11 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, takePictures } from '../dashboard/browser.ts'
 
-const guides = servedGuides('http://api.test')
+const guideOf = servedGuides('http://api.test')
 const pages: Readonly<Record<string, string>> = {
   '/docs': docsPage(openApiDocument('http://api.test')),
-  '/docs/api': guides.api.html.bytes.toString(),
-  '/docs/guide': guides.guide.html.bytes.toString(),
+  '/docs/api': guideOf('api').html.bytes.toString(),
+  '/docs/guide': guideOf('guide').html.bytes.toString(),
 }
 
 describe.skipIf(inject('chromium') === undefined)('the page of the API document', () => {

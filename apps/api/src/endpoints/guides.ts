@@ -18,7 +18,7 @@ function pageOf(name: GuideName): Endpoint {
     serve:
       ({ document }) =>
       async ({ request, reply }) =>
-        sendPage(request, reply, document.guides[name].html),
+        sendPage(request, reply, document.guideOf(name).html),
   })
 }
 
@@ -33,7 +33,7 @@ function markdownOf(name: GuideName): Endpoint {
     serve:
       ({ document }) =>
       async ({ request, reply }) =>
-        sendDocument(request, reply.type('text/markdown; charset=utf-8'), document.guides[name].markdown),
+        sendDocument(request, reply.type('text/markdown; charset=utf-8'), document.guideOf(name).markdown),
   })
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { guideNames, llmsText, servedGuides } from './guides.ts'
 
-const guides = servedGuides('https://api.test')
-const textOf = (name: (typeof guideNames)[number], form: 'html' | 'markdown') => guides[name][form].bytes.toString()
+const guideOf = servedGuides('https://api.test')
+const textOf = (name: (typeof guideNames)[number], form: 'html' | 'markdown') => guideOf(name)[form].bytes.toString()
 
 test.each(guideNames)('every link of the page "%s" leads to a page of the API and to a title on it', (name) => {
   const links = [...textOf(name, 'html').matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => href)

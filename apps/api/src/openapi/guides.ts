@@ -17,14 +17,20 @@ export const guideNames = Object.keys(guides) as GuideName[]
 /** A document as a page for people, and as Markdown for programs. */
 export type Guide = Record<'html' | 'markdown', ServedDocument>
 
-/** Returns the documents for an API at this address. Links to what no API serves become plain text. */
-export function servedGuides(apiUrl: string): Record<GuideName, Guide> {
-  return Object.fromEntries(
-    guideNames.map((name) => {
-      const markdown = markdownOf(name, apiUrl)
-      return [name, { html: servedDocument(guidePage(name, markdown)), markdown: servedDocument(markdown) }]
-    }),
-  ) as Record<GuideName, Guide>
+/**
+ * Returns a function that returns a document for an API at this address. Links to what no API serves become plain text.
+ * A document is read when it is first asked for.
+ */
+export function servedGuides(apiUrl: string): (name: GuideName) => Guide {
+  const made = new Map<GuideName, Guide>()
+  return (name) => {
+    const known = made.get(name)
+    if (known !== undefined) return known
+    const markdown = markdownOf(name, apiUrl)
+    const guide = { html: servedDocument(guidePage(name, markdown)), markdown: servedDocument(markdown) }
+    made.set(name, guide)
+    return guide
+  }
 }
 
 /** Returns what a program should read first, in the form of llmstxt.org. */

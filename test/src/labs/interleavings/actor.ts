@@ -8,11 +8,17 @@ export interface Actor extends EventEmitter {
   gate: Gate
   /** The result of the operation; undefined while it runs. */
   result: { value: unknown } | { error: string } | undefined
+  /** The process IDs that its sessions in Postgres had when it died; undefined as long as it lives. */
+  sessionsAtDeath: readonly number[] | undefined
   start<Name extends OperationName>(name: Name, argument: Operation<Name>): void
+  /** Ends the actor as the death of its process does. */
+  kill(): Promise<void>
   close(): Promise<void>
 }
 
 export interface ActorSettings {
+  /** The path of the bundled module of its thread. */
+  module: string
   databaseUrl: string
   storage: Record<string, string>
   environment: Record<string, string>
@@ -24,18 +30,25 @@ export async function startActor(settings: ActorSettings): Promise<Actor> {
   const gate = await startGate({ host: url.hostname, port: Number(url.port) })
   url.hostname = '127.0.0.1'
   url.port = String(gate.port)
-  const thread = new Worker(new URL('./actor-thread.ts', import.meta.url), {
+  const thread = new Worker(settings.module, {
     workerData: { ...settings, databaseUrl: url.href },
     execArgv: [],
   })
   const actor: Actor = Object.assign(new EventEmitter(), {
     gate,
     result: undefined as Actor['result'],
+    sessionsAtDeath: undefined as Actor['sessionsAtDeath'],
     start(name: string, argument: unknown) {
       actor.result = undefined
       thread.postMessage({ name, argument })
     },
+    async kill() {
+      actor.sessionsAtDeath = [...gate.connections].map(({ pid }) => pid)
+      for (const connection of gate.connections) connection.cut()
+      await Promise.all([thread.terminate(), gate.close()])
+    },
     async close() {
+      if (actor.sessionsAtDeath !== undefined) return
       thread.postMessage({ name: 'end' })
       await once(thread, 'exit')
       await gate.close()

@@ -1,10 +1,33 @@
-import type { Decision } from './scheduler.ts'
+import { seeded } from '../../environment/random.ts'
+
+/**
+ * How an actor dies: before its next statement reaches Postgres, or so soon after it that Postgres executes the
+ * statement and nobody receives the answer.
+ */
+type Crash = 'before' | 'unanswered'
+
+/** A step of an order: an actor proceeds with its next statement, or dies. */
+export interface Step {
+  actor: number
+  crash?: Crash | undefined
+}
+
+/** One decision of an order: which actor proceeds with its next statement, or dies. */
+export interface Decision {
+  /** The actors that could proceed. */
+  enabled: readonly number[]
+  /** Those of them whose next statement commits something. */
+  committing: readonly number[]
+  step: Step
+  /** The beginning of the statement that was released. */
+  text: string
+}
 
 export interface Exploration {
   orders: number
-  /**
-   * Number of ways to merge the two sequences of statements: the number of orders if no statement waited for a lock.
-   */
+  /** Number of orders with a crash. */
+  crashes: number
+  /** Number of ways to merge the sequences of statements: the number of orders if no statement waited for a lock. */
   merges: bigint
   /** Statements of the longest order. */
   longest: number
@@ -15,14 +38,16 @@ export interface Exploration {
 
 export interface ExploreOptions {
   /**
-   * Maximum number of times that an actor that could proceed is interrupted by the other actor; undefined for no limit.
+   * Maximum number of times that an actor that could proceed is interrupted by another actor; undefined for no limit.
    */
   preemptions?: number | undefined
-  /** Maximum number of orders; undefined for all. A sample takes them evenly from the front of the search. */
+  /** Whether orders are tried in which one of the actors dies. */
+  withCrash?: boolean | undefined
+  /** Maximum number of orders; undefined for all. A sample is random, and the same in each run. */
   limit?: number | undefined
 }
 
-/** One run of a pair: its decisions, and what it violated. */
+/** One run of an overlap: its decisions, and what it violated. */
 export interface OrderRun {
   decisions: Decision[]
   hasDiverged: boolean
@@ -30,51 +55,80 @@ export interface OrderRun {
 }
 
 /**
- * Tries every order of two actors' statements that locks allow, depth first, up to a number of preemptions. `run` runs
- * the order that begins with the given actors, and then lets each actor proceed as far as it can.
+ * Tries every order of the actors' statements that locks allow, up to a number of preemptions. `run` runs the order
+ * that begins with the given steps, and then lets each actor proceed as far as it can.
  */
 export async function explore(
-  run: (prefix: readonly number[]) => Promise<OrderRun>,
-  { preemptions = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY }: ExploreOptions,
+  run: (prefix: readonly Step[]) => Promise<OrderRun>,
+  options: ExploreOptions,
 ): Promise<Exploration> {
-  const found: Exploration = { orders: 0, merges: 0n, longest: 0, diverged: 0, violations: [] }
-  const prefixes: number[][] = [[]]
-  for (let prefix = prefixes.pop(); prefix !== undefined && found.orders < limit; prefix = prefixes.pop()) {
-    const { decisions, hasDiverged, problems } = await run(prefix)
-    found.orders++
-    found.longest = Math.max(found.longest, decisions.length)
-    const counts = [0, 1].map((actor) => decisions.filter(({ chosen }) => chosen === actor).length)
-    const merges = binomial(decisions.length, counts[0] ?? 0)
-    if (merges > found.merges) found.merges = merges
-    if (hasDiverged) found.diverged++
-    if (problems.length > 0) found.violations.push({ order: describe(decisions), problems })
-    const chosen = decisions.map((decision) => decision.chosen)
-    for (let at = prefix.length; at < decisions.length; at++) {
-      if (decisions[at]?.enabled.length !== 2) continue
-      const other = 1 - (chosen[at] ?? 0)
-      if (preemptionsOf(decisions, at, other) <= preemptions) prefixes.push([...chosen.slice(0, at), other])
-    }
+  const found: Exploration = { orders: 0, crashes: 0, merges: 0n, longest: 0, diverged: 0, violations: [] }
+  const prefixes: Step[][] = [[]]
+  const random = seeded(1)
+  while (prefixes.length > 0 && found.orders < (options.limit ?? Number.POSITIVE_INFINITY)) {
+    // The first orders alone would differ only near their ends.
+    const at = options.limit === undefined ? prefixes.length - 1 : random(prefixes.length)
+    const [prefix = []] = prefixes.splice(at, 1)
+    const done = await run(prefix)
+    count(found, done)
+    prefixes.push(...variantsOf(done.decisions, prefix.length, options))
   }
   return found
 }
 
+function count(found: Exploration, { decisions, hasDiverged, problems }: OrderRun): void {
+  found.orders++
+  if (decisions.some(({ step }) => step.crash !== undefined)) found.crashes++
+  found.longest = Math.max(found.longest, decisions.length)
+  const merges = mergesOf(decisions)
+  if (merges > found.merges) found.merges = merges
+  if (hasDiverged) found.diverged++
+  if (problems.length > 0) found.violations.push({ order: describe(decisions), problems })
+}
+
+/** Returns the beginnings of orders that first differ from an order at one of its decisions from `from` on. */
+function* variantsOf(decisions: readonly Decision[], from: number, options: ExploreOptions): Generator<Step[]> {
+  const { preemptions = Number.POSITIVE_INFINITY, withCrash = false } = options
+  const steps = decisions.map(({ step }) => step)
+  const mayCrash = withCrash && steps.every(({ crash }) => crash === undefined)
+  for (const [at, { enabled, committing, step: taken }] of [...decisions.entries()].slice(from)) {
+    for (const actor of enabled) {
+      if (preemptionsOf(decisions, at, actor) > preemptions) continue
+      if (actor !== taken.actor) yield [...steps.slice(0, at), { actor }]
+      if (!mayCrash) continue
+      yield [...steps.slice(0, at), { actor, crash: 'before' }]
+      if (committing.includes(actor)) yield [...steps.slice(0, at), { actor, crash: 'unanswered' }]
+    }
+  }
+}
+
 /** Counts the preemptions of an order up to decision `at`, where `actor` proceeds. */
 function preemptionsOf(decisions: readonly Decision[], at: number, actor: number): number {
-  let count = 0
+  let preemptions = 0
   for (let index = 1; index <= at; index++) {
-    const { enabled = [], chosen = 0 } = decisions[index] ?? {}
-    const last = decisions[index - 1]?.chosen ?? 0
-    if (enabled.includes(last) && (index === at ? actor : chosen) !== last) count++
+    const { enabled = [], step } = decisions[index] ?? {}
+    const last = decisions[index - 1]?.step.actor ?? 0
+    if (enabled.includes(last) && (index === at ? actor : step?.actor) !== last) preemptions++
   }
-  return count
+  return preemptions
 }
 
 function describe(decisions: readonly Decision[]): string {
-  return decisions.map(({ chosen, text }) => `${chosen}: ${text}`).join('\n')
+  return decisions
+    .map(({ step: { actor, crash }, text }) => `${actor}${crash === undefined ? '' : ` dies (${crash})`}: ${text}`)
+    .join('\n')
 }
 
-function binomial(all: number, some: number): bigint {
-  let result = 1n
-  for (let index = 1; index <= some; index++) result = (result * BigInt(all - some + index)) / BigInt(index)
-  return result
+/** Returns the number of ways to merge the sequences of an order's actors. */
+function mergesOf(decisions: readonly Decision[]): bigint {
+  const counts = new Map<number, number>()
+  let [all, merges] = [0, 1n]
+  for (const { step } of decisions) {
+    const own = (counts.get(step.actor) ?? 0) + 1
+    counts.set(step.actor, own)
+    all++
+    // A multinomial coefficient, factor by factor: each prefix of the decisions has an integer value.
+    merges = (merges * BigInt(all)) / BigInt(own)
+  }
+  return merges
 }

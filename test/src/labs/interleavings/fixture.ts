@@ -1,8 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { readSettings } from '@sluice/config'
 import { sql } from '@sluice/database'
 import { claimImport, reportCancelled, runImport } from '@sluice/imports'
 import { type DeletionFixture, openDeletionFixture } from '../../deletions/deletion-fixture.ts'
+import { openScratch } from '../../environment/scratch.ts'
 import { testStorageSettings } from '../../environment/storage.ts'
+import { bundle } from '../../faults/harness/bundle.ts'
 import { observe, watchImports } from '../../faults/harness/watcher.ts'
 import { profilesOf, resultOf } from '../../imports/import-fixture.ts'
 import { type Actor, startActor } from './actor.ts'
@@ -10,43 +13,51 @@ import { type Actor, startActor } from './actor.ts'
 /** Long leases and slices: no timer of an import goes off within an order. */
 const environment = { IMPORT_LEASE: '10m', IMPORT_SLICE: '1h', UPLOAD_ORDER_WAIT: '1s' }
 
-/** Two actors on one database, whose changes of state are recorded. */
-export interface PairFixture extends DeletionFixture {
-  actors: [Actor, Actor]
+/** Actors on one database, whose changes of state are recorded. */
+export interface ActorsFixture extends DeletionFixture {
+  actors: Actor[]
+  /** Replaces the actors that died. */
+  revive(): Promise<void>
 }
 
-export async function openPairFixture(): Promise<PairFixture> {
+export async function openActorsFixture(count: number): Promise<ActorsFixture> {
   const fixture = await openDeletionFixture()
   Object.assign(fixture.context, {
     settings: { ...fixture.context.settings, ...readSettings(environment, ['IMPORT_LEASE', 'IMPORT_SLICE']) },
   })
   await watchImports(fixture.database.db)
-  const settings = { databaseUrl: fixture.database.url, storage: testStorageSettings(), environment }
-  const actors: [Actor, Actor] = [await startActor(settings), await startActor(settings)]
+  const folder = await openScratch('sluice-actors-')
+  const module = await bundle(fileURLToPath(new URL('actor-thread.ts', import.meta.url)), folder.path)
+  const settings = { module, databaseUrl: fixture.database.url, storage: testStorageSettings(), environment }
+  const actors = await Promise.all(Array.from({ length: count }, () => startActor(settings)))
   return {
     ...fixture,
     actors,
+    async revive() {
+      for (const [index, { sessionsAtDeath }] of actors.entries())
+        if (sessionsAtDeath !== undefined) actors[index] = await startActor(settings)
+    },
     async close() {
       await Promise.all(actors.map((actor) => actor.close()))
+      await folder[Symbol.asyncDispose]()
       await fixture.close()
     },
   }
 }
 
-/** Lets the lease of an import's claim run out. */
-export async function endLease({ database }: PairFixture, importId: string): Promise<void> {
-  await database.db
-    .updateTable('imports')
-    .set({ lease_until: sql<Date>`now() - interval '1 s'` })
-    .where('import_id', '=', importId)
-    .where('lease_until', 'is not', null)
-    .execute()
+/** Lets the leases of all claims run out, except of imports whose rows are locked. */
+export async function endLeases({ database }: ActorsFixture): Promise<void> {
+  await sql`
+    update imports set lease_until = now() - interval '1 s' where import_id in (
+      select import_id from imports where lease_until is not null for update skip locked
+    )
+  `.execute(database.db)
 }
 
 /** Runs an import to its end as the next worker does, or makes the report of a cancelled import. */
-export async function finishImport(fixture: PairFixture, appId: number, importId: string): Promise<void> {
+export async function finishImport(fixture: ActorsFixture, appId: number, importId: string): Promise<void> {
   const { context, database } = fixture
-  await endLease(fixture, importId)
+  await endLeases(fixture)
   await database.db
     .updateTable('imports')
     .set({ retry_at: null })
@@ -58,8 +69,19 @@ export async function finishImport(fixture: PairFixture, appId: number, importId
   await reportCancelled(context)
 }
 
+/** Returns the first or the last import of an app. */
+export async function importOf({ database }: ActorsFixture, appId: number, order: 'asc' | 'desc'): Promise<string> {
+  const { import_id: importId } = await database.db
+    .selectFrom('imports')
+    .select('import_id')
+    .where('app_id', '=', appId)
+    .orderBy('sequence_number', order)
+    .executeTakeFirstOrThrow()
+  return importId
+}
+
 /** What remains of an app after an order, as members and clients see it. */
-export async function remainsOf(fixture: PairFixture, appId: number, importIds: readonly string[]) {
+export async function remainsOf(fixture: ActorsFixture, appId: number, importIds: readonly string[]) {
   const { db } = fixture.database
   const keys = await db
     .selectFrom('profile_keys')
@@ -83,7 +105,7 @@ export async function remainsOf(fixture: PairFixture, appId: number, importIds: 
 }
 
 /** Returns the broken rules that the database has recorded, and deletes the recorded changes. */
-export async function recordedViolations({ database: { db } }: PairFixture): Promise<string[]> {
+export async function recordedViolations({ database: { db } }: ActorsFixture): Promise<string[]> {
   const { violations } = await observe(db, 1_000)
   await sql`delete from watch.changes`.execute(db)
   return violations

@@ -5,6 +5,9 @@ import { cutText, type Message, MessageReader, messageBytes } from '../../infra/
 
 /** Statements that neither read nor write a table. They commute with every statement, so they need no decision. */
 const neutral = /^\s*(?:begin|start transaction|set |select set_config)/i
+const begins = /^\s*(?:begin|start transaction)/i
+const commits = /^\s*commit/i
+const reads = /^\s*select/i
 
 /**
  * A proxy in front of Postgres that lets one statement of an actor proceed at a time.
@@ -43,6 +46,8 @@ export class GatedConnection {
   /** Answers to released statements that Postgres has yet to send; `sync` is the answer to a Sync or a simple query. */
   #owed: ('statement' | 'sync')[] = []
   #isLoggedIn = false
+  #isInTransaction = false
+  #isCut = false
   readonly #texts = new Map<string, string>()
   readonly #gate: Gate
   readonly #client: Socket
@@ -64,6 +69,7 @@ export class GatedConnection {
     })
     server.on('data', (chunk: Buffer) => {
       for (const message of fromServer.read(chunk)) this.#note(message)
+      if (this.#isCut) return
       client.write(chunk)
       this.#forwardNeutral()
       gate.emit('change')
@@ -73,7 +79,7 @@ export class GatedConnection {
       [server, client],
     ] as const) {
       one.on('error', () => {})
-      one.on('close', () => other.destroy())
+      one.on('close', () => void (this.#isCut || other.destroy()))
     }
   }
 
@@ -92,13 +98,30 @@ export class GatedConnection {
     return this.#textOf(this.#waiting)
   }
 
+  /** Whether the next statement commits something. */
+  get commitsNext(): boolean {
+    const text = this.nextText
+    return commits.test(text) || !(this.#isInTransaction || reads.test(text))
+  }
+
   release(): void {
     this.releasedAt = performance.now()
     this.#send(this.#takeStatement())
   }
 
+  /**
+   * Ends the connection as the death of the client does: Postgres executes what it has received, and its answers are
+   * lost.
+   */
+  cut(): void {
+    this.#isCut = true
+    this.#client.destroy()
+    this.#server.end()
+  }
+
   reset(): void {
     this.#client.destroy()
+    if (this.#isCut) return
     this.#server.destroy()
   }
 
@@ -126,6 +149,7 @@ export class GatedConnection {
   }
 
   #send(messages: readonly Message[]): void {
+    if (begins.test(this.#textOf(messages))) this.#isInTransaction = true
     for (const { type, body } of messages) {
       if (type === 'P') this.#noteText(body)
       this.#server.write(messageBytes(type, body))
@@ -141,6 +165,7 @@ export class GatedConnection {
     if (type === 'K') this.pid = body.readInt32BE(0)
     if (type === 'Z') {
       this.#isLoggedIn = true
+      if (body.toString() === 'I') this.#isInTransaction = false
       const sync = this.#owed.indexOf('sync')
       this.#owed.splice(0, sync + 1)
     }

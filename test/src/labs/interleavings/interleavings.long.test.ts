@@ -1,19 +1,20 @@
 import { beforeAll, expect, test } from 'vitest'
-import { openPairFixture, type PairFixture } from './fixture.ts'
+import { type ActorsFixture, openActorsFixture } from './fixture.ts'
+import { knownRowPairs } from './known-row-pairs.ts'
 import { pairs } from './pairs.ts'
-import { runPair } from './run-pair.ts'
+import { runOverlap } from './run-overlap.ts'
 
-let fixture: PairFixture
+let fixture: ActorsFixture
 beforeAll(async () => {
-  fixture = await openPairFixture()
+  fixture = await openActorsFixture(2)
   return () => fixture.close()
 })
 
-test.each(pairs.map((pair) => [pair.name, pair] as const))(
+test.each([...pairs, ...knownRowPairs].map((pair) => [pair.name, pair] as const))(
   '%s: every order of their statements leaves a correct result',
   { timeout: 400_000 },
   async (name, pair) => {
-    const { orders, merges, longest, diverged, violations } = await runPair(fixture, pair)
+    const { orders, merges, longest, diverged, violations } = await runOverlap(fixture, pair)
     const bound = pair.preemptions === undefined ? 'all orders' : `at most ${pair.preemptions} preemptions`
     console.log(
       `${name}: ${orders} orders (${bound}) of ${merges} without locks; ${longest} statements; ${diverged} diverged`,

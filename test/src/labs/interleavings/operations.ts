@@ -1,7 +1,6 @@
-import { buildApi } from '@sluice/api-app/src/api.ts'
 import { readSettings } from '@sluice/config'
 import type { ProfileEntry } from '@sluice/contract'
-import { connect } from '@sluice/database'
+import { connect, sql } from '@sluice/database'
 import { deletionRequestSettings, deletionSettings, runDeletions } from '@sluice/deletions'
 import {
   approveImport,
@@ -16,25 +15,44 @@ import {
   receiveSettings,
   reportCancelled,
   runImport,
+  undoImport,
   withdrawNext,
 } from '@sluice/imports'
-import { joinedProfileUpdates } from '@sluice/profiles'
+import { changeKeys, joinedProfileUpdates, registerUsers, removeValue } from '@sluice/profiles'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
 import type { ActorSettings } from './actor.ts'
+
+/** How an import is cut. */
+export interface Cut {
+  /** Each row is a batch, and each batch looks whether the slice is over. */
+  rowByRow?: boolean
+}
 
 /** The operations that actors run, with their arguments: functions of the product, or short sequences of them. */
 interface Operations {
   warmUp: undefined
   /** Claims an import and runs it to its end. */
-  claimAndRun: ImportId
+  claimAndRun: ImportId & Cut
   /** Runs an import that was claimed before. */
-  run: ClaimedImport
+  run: { claim: ClaimedImport } & Cut
+  /** The same, and claims the import again if the claim was lost. */
+  runAgain: { claim: ClaimedImport } & Cut
+  /** Lets the lease of an import run out, claims the import and runs it to its end. */
+  takeOver: ImportId & Cut
+  /** The same, and shuts down as soon as so many batches are committed. */
+  takeOverBatches: ImportId & Cut & { batches: number }
   claimNext: undefined
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
+  removeValue: { appId: number; userId: string; key: string }
+  setKey: { appId: number; key: string; enabled: boolean }
   approve: { importId: string }
   cancel: { importId: string }
   runDeletions: { now: string }
+  /** Deletes users whose deletion is due, and registers one of them again. */
+  deleteAndRegister: { now: string; appId: number; userId: string }
+  /** Queues the undo of an import, and runs it if it is next. */
+  undo: ImportId
   /** The tasks of maintenance that concern claims. */
   maintain: { appId: number }
   pause: { appId: number }
@@ -54,11 +72,25 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   const names = [...deletionRequestSettings, ...deletionSettings, ...importSettings, ...receiveSettings]
   const settings = readSettings({ API_URL: 'http://api.test', ...environment }, names)
   const context = { db, storage, settings, log: pino({ level: 'silent' }) }
-  const api = buildApi({ ...context, apiUrl: settings.API_URL })
-  await api.ready()
+  let api: ReturnType<typeof openApi> | undefined
+  const openApi = async () => {
+    // Most operations do without it, and loading it costs more than all the rest.
+    const { buildApi } = await import('@sluice/api-app/src/api.ts')
+    return buildApi({ ...context, apiUrl: settings.API_URL })
+  }
   const update = joinedProfileUpdates(db, settings.PROFILE_KEY_LIMIT)
   const never = new AbortController().signal
-  const run = async (claim: ClaimedImport) => (await runImport(context, claim, never)).outcome
+  const rowByRow = { ...context, settings: { ...settings, BATCH_ROWS: 1, IMPORT_SLICE: 1 } }
+  const contextOf = (cut: Cut) => (cut.rowByRow === true ? rowByRow : context)
+  const run = async (claim: ClaimedImport, cut: Cut) => (await runImport(contextOf(cut), claim, never)).outcome
+  // A batch that commits renews the lease, so that the orders themselves must contain its end.
+  const endLease = async ({ importId }: ImportId) =>
+    await sql`update imports set lease_until = now() - interval '1 s'
+      where import_id = ${importId} and lease_until is not null`.execute(db)
+  const claimAndRun = async (id: ImportId & Cut) => {
+    const claim = await claimImport(context, id)
+    return claim === undefined ? 'not claimed' : await run(claim, id)
+  }
 
   const operations: { [Name in OperationName]: (argument: Operation<Name>) => Promise<unknown> } = {
     async warmUp() {
@@ -72,16 +104,39 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
       }
       await Promise.all(Array.from({ length: connections }, () => db.connection().execute(holdOne)))
     },
-    async claimAndRun(id) {
-      const claim = await claimImport(context, id)
-      return claim === undefined ? 'not claimed' : await run(claim)
+    claimAndRun,
+    run: async ({ claim, ...cut }) => await run(claim, cut),
+    async runAgain({ claim, ...cut }) {
+      const outcome = await run(claim, cut)
+      return outcome === 'lost' ? await claimAndRun({ ...claim, ...cut }) : outcome
     },
-    run,
+    async takeOver(id) {
+      await endLease(id)
+      return await claimAndRun(id)
+    },
+    async takeOverBatches({ batches, ...id }) {
+      await endLease(id)
+      const claim = await claimImport(context, id)
+      const shutdown = new AbortController()
+      let left = batches
+      const onBatch = () => void (--left === 0 && shutdown.abort())
+      return claim && (await runImport({ ...contextOf(id), onBatch }, claim, shutdown.signal)).outcome
+    },
     claimNext: async () => await claimNext(context),
     updateProfile: async ({ appId, userId, entries }) => await update(appId, userId, entries),
+    removeValue: async ({ appId, userId, key }) => await removeValue(db, appId, userId, key),
+    setKey: async ({ appId, key, enabled }) =>
+      await changeKeys(db, appId, { keys: [key], enabled }, settings.PROFILE_KEY_LIMIT),
     approve: async ({ importId }) => (await approveImport(db, importId)).outcome,
     cancel: async ({ importId }) => (await cancelImport(db, importId)).outcome,
     runDeletions: async ({ now }) => (await runDeletions(context, new Date(now))).completed,
+    async deleteAndRegister({ now, appId, userId }) {
+      await runDeletions(context, new Date(now))
+      await registerUsers(db, appId, [userId])
+    },
+    async undo({ appId, importId }) {
+      await claimAndRun({ appId, importId: await undoImport(context, { appId, importId }) })
+    },
     async maintain({ appId }) {
       await dispatchNextInOrder(context, appId)
       await withdrawNext(context)
@@ -90,7 +145,8 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     },
     pause: async ({ appId }) => await pauseImports(db, appId),
     async firstRequest({ token, key, body }) {
-      const response = await api.inject({
+      api ??= openApi()
+      const response = await (await api).inject({
         method: 'POST',
         url: '/v3/user_profiles/bulk_import',
         headers: { 'x-service-token': token, 'idempotency-key': key },
@@ -103,7 +159,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     run: (name: string, argument: unknown) =>
       (operations[name as OperationName] as (argument: unknown) => Promise<unknown>)(argument),
     async close() {
-      await api.close()
+      await (await api)?.close()
       storage.close()
       await close()
     },

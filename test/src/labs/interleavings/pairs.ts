@@ -5,88 +5,19 @@ import { dispatchNextInOrder, resumeImports } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { request, schedule } from '../../deletions/deletion-fixture.ts'
 import { claim, openApp, queueFile } from '../../imports/import-fixture.ts'
-import { endLease, finishImport, type PairFixture, remainsOf } from './fixture.ts'
-import type { Operation, OperationName } from './operations.ts'
-
-/** What an actor does in an order. */
-type Start = { [Name in OperationName]: { name: Name; argument: Operation<Name> } }[OperationName]
-
-/** One order of a pair: what its actors do, and what must hold afterwards. */
-interface Scene {
-  starts: readonly [Start, Start]
-  /** Ends what the actors left open. Returns what remains, which must equal an outcome of {@link Pair.isSerial}. */
-  finish(): Promise<unknown>
-  /** Checks what remains. Returns the problems. */
-  check?(remains: unknown): string[]
-}
-
-export interface Pair {
-  name: string
-  /**
-   * Whether every order must leave what one of the two orders without an overlap leaves. Otherwise `check` decides:
-   * cancelling, for one, keeps the batches that were committed before.
-   */
-  isSerial: boolean
-  /** Maximum number of preemptions; undefined for all orders. */
-  preemptions?: number
-  open(fixture: PairFixture): Promise<Scene>
-}
-
-const users = ['u1', 'u2', 'u3']
-const file = 'user_id,age\nu1,34\nu2,35\nnobody,36\n'
-
-async function openImport(fixture: PairFixture) {
-  const appId = await openApp(fixture, users)
-  const importId = await queueFile(fixture, appId, file)
-  const finish = async () => {
-    await finishImport(fixture, appId, importId)
-    return await remainsOf(fixture, appId, [importId])
-  }
-  return { appId, importId, finish }
-}
-
-type Remains = Awaited<ReturnType<typeof remainsOf>>
-
-/** Checks an import that was cancelled at any moment: the number of applied rows must match the profiles. */
-function checkCancelled(remains: unknown): string[] {
-  const { imports, profiles } = remains as Remains
-  const [{ state, rows_applied: applied } = { state: 'none', rows_applied: -1 }] = imports
-  const values = Object.values(profiles).filter(({ age }) => age !== undefined).length
-  if (!['completed', 'cancelled'].includes(state)) return [`the import is ${state}`]
-  return applied === values && (applied === 0 || applied === 2)
-    ? []
-    : [`${applied} rows count as applied, ${values} are`]
-}
-
-/** Checks an import that ran to its end. */
-function checkCompleted(remains: unknown): string[] {
-  const { imports, profiles } = remains as Remains
-  const expected = { u1: { age: 34 }, u2: { age: 35 }, u3: {} }
-  const problems = JSON.stringify(profiles) === JSON.stringify(expected) ? [] : [`profiles ${JSON.stringify(profiles)}`]
-  for (const { state, rows_applied: applied, rows_failed: failed } of imports) {
-    if (state !== 'completed' || applied !== 2 || failed !== 1)
-      problems.push(`${state}, ${applied} applied, ${failed} failed`)
-  }
-  return problems
-}
-
-/** Two operations on one import of an app, of which `starts` prepares what is needed before them. */
-interface ImportPair extends Omit<Pair, 'open'> {
-  starts(on: { fixture: PairFixture; appId: number; importId: string }): Promise<Scene['starts']>
-  check?: Scene['check']
-}
-
-function onOneImport({ starts, check, ...pair }: ImportPair): Pair {
-  return {
-    ...pair,
-    async open(fixture) {
-      const { appId, importId, finish } = await openImport(fixture)
-      return { starts: await starts({ fixture, appId, importId }), finish, ...(check && { check }) }
-    },
-  }
-}
-
-const claimAndRun = (appId: number, importId: string): Start => ({ name: 'claimAndRun', argument: { appId, importId } })
+import { endLeases, finishImport, remainsOf } from './fixture.ts'
+import {
+  checkCancelled,
+  checkCompleted,
+  claimAndRun,
+  file,
+  type Overlap,
+  onOneImport,
+  openImport,
+  type Remains,
+  type Start,
+  users,
+} from './overlap.ts'
 
 const claimed = onOneImport({
   name: 'two workers claim one import',
@@ -99,12 +30,12 @@ const abandoned = onOneImport({
   ...{ isSerial: true, preemptions: 2, check: checkCompleted },
   async starts({ fixture, appId, importId }) {
     const lost = await claim(fixture, appId, importId)
-    await endLease(fixture, importId)
-    return [{ name: 'run', argument: lost }, claimAndRun(appId, importId)]
+    await endLeases(fixture)
+    return [{ name: 'run', argument: { claim: lost } }, claimAndRun(appId, importId)]
   },
 })
 
-const twoImports: Pair = {
+const twoImports: Overlap = {
   name: 'two workers and two imports of one app',
   isSerial: false,
   preemptions: 2,
@@ -156,7 +87,7 @@ const cancel = onOneImport({
   name: 'cancelling and the commit of a batch',
   ...{ isSerial: false, check: checkCancelled },
   starts: async ({ fixture, appId, importId }) => [
-    { name: 'run', argument: await claim(fixture, appId, importId) },
+    { name: 'run', argument: { claim: await claim(fixture, appId, importId) } },
     { name: 'cancel', argument: { importId } },
   ],
 })
@@ -173,8 +104,8 @@ const maintenance = onOneImport({
   },
 })
 
-/** An approval of a held import, whose time for approval is over, and another operation. */
-const approval = (name: string, other: (appId: number, importId: string) => Start): Pair => ({
+/** An approval of a held import, whose time for approval is over, and other operations. */
+export const approval = (name: string, ...others: ((appId: number, importId: string) => Start)[]): Overlap => ({
   name: `an approval and ${name}`,
   ...{ isSerial: true, preemptions: 2 },
   async open(fixture) {
@@ -188,7 +119,7 @@ const approval = (name: string, other: (appId: number, importId: string) => Star
       .where('import_id', '=', importId)
       .execute()
     return {
-      starts: [{ name: 'approve', argument: { importId } }, other(appId, importId)],
+      starts: [{ name: 'approve', argument: { importId } }, ...others.map((other) => other(appId, importId))],
       async finish() {
         await finishImport(fixture, appId, importId)
         return await remainsOf(fixture, appId, [importId])
@@ -197,7 +128,7 @@ const approval = (name: string, other: (appId: number, importId: string) => Star
   },
 })
 
-const pause: Pair = {
+const pause: Overlap = {
   name: 'pausing and a claim',
   isSerial: false,
   async open(fixture) {
@@ -229,8 +160,8 @@ const pause: Pair = {
   },
 }
 
-const firstRequests: Pair = {
-  name: 'two first requests with one idempotency key',
+export const firstRequests = (name: string, count: number): Overlap => ({
+  name: `${name} first requests with one idempotency key`,
   isSerial: false,
   preemptions: 3,
   async open(fixture) {
@@ -239,36 +170,36 @@ const firstRequests: Pair = {
     await registerUsers(db, appId, users)
     const checksum = createHash('md5').update(file).digest('base64')
     const argument = { token, key: 'key-1', body: { checksum, byte_size: String(file.length) } }
-    const start = { name: 'firstRequest', argument } as const
     return {
-      starts: [start, start],
+      starts: Array.from({ length: count }, () => ({ name: 'firstRequest', argument })),
       async finish() {
-        const [first, second] = fixture.actors.map(({ result }) => {
-          assert(result !== undefined && 'value' in result, JSON.stringify(result))
-          return result.value as { status: number; importId: string | null }
+        const answers = fixture.actors.slice(0, count).flatMap(({ result }) => {
+          assert(result === undefined || 'value' in result, JSON.stringify(result))
+          return result === undefined ? [] : [result.value as { status: number; importId: string | null }]
         })
         const rows = await db.selectFrom('imports').select('import_id').where('app_id', '=', appId).execute()
-        return { answers: [first, second], imports: rows.map((row) => row.import_id) }
+        return { answers, imports: rows.map((row) => row.import_id) }
       },
       check: (remains) => {
         const { answers, imports } = remains as {
           answers: { status: number; importId: string | null }[]
           imports: string[]
         }
+        const hasAnswer = answers.some(({ status }) => status === 200)
         const isRight =
-          imports.length === 1 &&
-          answers.some(({ status }) => status === 200) &&
+          (imports.length === 1 ? hasAnswer || answers.length < count : imports.length === 0 && !hasAnswer) &&
+          (answers.length < count || hasAnswer) &&
           answers.every(({ status, importId }) => status === 409 || (status === 200 && importId === imports[0]))
         return isRight ? [] : [JSON.stringify(remains)]
       },
     }
   },
-}
+})
 
 /** Every pair of operations whose overlap matters. */
-export const pairs: readonly Pair[] = [
+export const pairs: readonly Overlap[] = [
   ...[claimed, abandoned, twoImports, newKey('int', 99, 1), newKey('string', 'old', 2), deletion],
-  ...[cancel, maintenance, firstRequests, pause],
+  ...[cancel, maintenance, firstRequests('two', 2), pause],
   approval('another one', (_, importId) => ({ name: 'approve', argument: { importId } })),
   approval('a cancellation', (_, importId) => ({ name: 'cancel', argument: { importId } })),
   approval('the end of its time', (appId) => ({ name: 'maintain', argument: { appId } })),

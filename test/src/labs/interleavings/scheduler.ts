@@ -1,46 +1,54 @@
 import { once } from 'node:events'
 import { type Database, sql } from '@sluice/database'
 import type { Actor } from './actor.ts'
+import type { Decision, Step } from './explore.ts'
 import type { GatedConnection } from './gate.ts'
 
-/** One decision of an order: which actor proceeds with its next statement. */
-export interface Decision {
-  /** The actors that could proceed: 0, 1 or both. */
-  enabled: readonly number[]
-  /** The actor that proceeded. */
-  chosen: number
-  /** The beginning of the statement that was released. */
-  text: string
+/** What decides an order. */
+export interface OrderPlan {
+  /** The first steps. Afterwards an actor proceeds until it ends or waits for a lock. */
+  first: readonly Step[]
+  /** Which of the actors proceeds then; by default the first one that can. */
+  preferred?: readonly number[]
+  /** Called when an actor has died and Postgres has ended its transactions, except statements that wait for locks. */
+  afterCrash?: () => Promise<void>
 }
 
 /** Time without an answer after which a statement may be waiting for a lock, ms. */
 const answerMs = 3
+/** Longest pause between two lookups of what sessions wait for, ms. Many lookups would slow down a busy machine. */
+const longestPauseMs = 50
 /** Time in which an order must go on, ms. Longer than Postgres's detection of deadlocks. */
 const stuckMs = 20_000
 
 /**
- * Runs operations that have been started to their end, one statement at a time. `prefix` has the actors of the first
- * decisions. Afterwards an actor proceeds until it ends or waits for a lock.
- *
- * Returns all decisions. Throws if nothing proceeds for 20 s.
+ * Runs operations that have been started to their end, one statement at a time. Returns all decisions. Throws if
+ * nothing proceeds for 20 s.
  */
 export async function runOrder(
   db: Database,
   actors: readonly Actor[],
-  prefix: readonly number[],
+  { first, preferred = [...actors.keys()], afterCrash }: OrderPlan,
 ): Promise<{ decisions: Decision[]; hasDiverged: boolean }> {
   const decisions: Decision[] = []
   let hasDiverged = false
   for (;;) {
     const enabled = await settled(db, actors)
     if (enabled.length === 0) return { decisions, hasDiverged }
-    const wanted = prefix[decisions.length]
-    if (wanted !== undefined && !enabled.includes(wanted)) hasDiverged = true
-    const last = decisions.at(-1)?.chosen
-    const chosen = [wanted, last, 0, 1].find((actor) => actor !== undefined && enabled.includes(actor)) ?? 0
-    const connection = waitingOf(actors[chosen])
-    decisions.push({ enabled, chosen, text: connection?.nextText.trim().replace(/\s+/g, ' ').slice(0, 60) ?? '' })
-    connection?.release()
+    const wanted = first[decisions.length]
+    const candidates = [wanted?.actor, decisions.at(-1)?.step.actor, ...preferred]
+    const actor = candidates.find((each) => each !== undefined && enabled.includes(each)) ?? 0
+    if (wanted !== undefined && wanted.actor !== actor) hasDiverged = true
+    const step = wanted?.actor === actor ? wanted : { actor }
+    const connection = waitingOf(actors[actor])
+    const text = connection?.nextText.trim().replace(/\s+/g, ' ').slice(0, 60) ?? ''
+    const committing = enabled.filter((each) => waitingOf(actors[each])?.commitsNext)
+    decisions.push({ enabled, committing, step, text })
+    if (step.crash !== 'before') connection?.release()
+    if (step.crash === undefined) continue
+    await actors[actor]?.kill()
+    await settled(db, actors)
+    await afterCrash?.()
   }
 }
 
@@ -50,20 +58,20 @@ export async function runOrder(
  */
 async function settled(db: Database, actors: readonly Actor[]): Promise<number[]> {
   const until = performance.now() + stuckMs
-  for (;;) {
+  for (let pauseMs = answerMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const states = await Promise.all(actors.map((actor) => stateOf(db, actor)))
     const enabled = [...states.keys()].filter((index) => states[index] === 'waiting')
     const isSettled = states.every((state) => state !== 'working')
     if (isSettled && (enabled.length > 0 || states.every((state) => state === 'ended'))) return enabled
     if (performance.now() > until) throw new Error(`an order is stuck: ${states.join(', ')}`)
-    await changed(actors)
+    await changed(actors, pauseMs)
   }
 }
 
-/** Waits for a change at a gate, or for a moment. */
-async function changed(actors: readonly Actor[]): Promise<void> {
+/** Waits for a change at a gate, at most for some time. */
+async function changed(actors: readonly Actor[], ms: number): Promise<void> {
   const over = new AbortController()
-  const moment = setTimeout(() => over.abort(), answerMs)
+  const moment = setTimeout(() => over.abort(), ms)
   const changes = actors.map(({ gate }) => once(gate, 'change', { signal: over.signal }).catch(() => {}))
   await Promise.race(changes)
   clearTimeout(moment)
@@ -77,10 +85,15 @@ async function changed(actors: readonly Actor[]): Promise<void> {
 type State = 'waiting' | 'blocked' | 'working' | 'ended'
 
 async function stateOf(db: Database, actor: Actor): Promise<State> {
+  // A statement of a dead actor that waits for a lock is executed later.
+  if (actor.sessionsAtDeath !== undefined) return (await areBlocked(db, actor.sessionsAtDeath)) ? 'ended' : 'working'
   const executing = [...actor.gate.connections].filter(({ isExecuting }) => isExecuting)
   if (executing.length > 0) {
     const isSlow = executing.every(({ releasedAt }) => performance.now() - releasedAt >= answerMs)
-    if (!isSlow || !(await areBlocked(db, executing))) return 'working'
+    const pids = executing.map(({ pid }) => pid)
+    const mayProceed = !isSlow || !(await areBlocked(db, pids))
+    // An answer may have come meanwhile.
+    if (mayProceed || !executing.every(({ isExecuting }) => isExecuting)) return 'working'
     return waitingOf(actor) === undefined ? 'blocked' : 'waiting'
   }
   if (waitingOf(actor) !== undefined) return 'waiting'
@@ -91,11 +104,11 @@ function waitingOf(actor: Actor | undefined): GatedConnection | undefined {
   return [...(actor?.gate.connections ?? [])].find(({ isWaiting }) => isWaiting)
 }
 
-async function areBlocked(db: Database, connections: readonly GatedConnection[]): Promise<boolean> {
-  const pids = connections.map(({ pid }) => pid)
+/** Returns whether each of these sessions waits for a lock, or is over. */
+async function areBlocked(db: Database, pids: readonly number[]): Promise<boolean> {
   const { rows } = await sql<{ blocked: boolean }>`
-    select bool_and(cardinality(pg_blocking_pids(pid)) > 0) as blocked from unnest(${pids}::integer[]) pid
+    select coalesce(bool_and(cardinality(pg_blocking_pids(pid)) > 0), true) as blocked
+    from pg_stat_activity where pid = any(${pids}::integer[])
   `.execute(db)
-  // An answer may have come meanwhile.
-  return rows[0]?.blocked === true && connections.every(({ isExecuting }) => isExecuting)
+  return rows[0]?.blocked === true
 }

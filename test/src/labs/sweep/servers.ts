@@ -4,10 +4,10 @@ import { migrate } from '@sluice/database'
 import { startPostgres } from '@sluice/local-stack'
 import { migrateQueue } from '@sluice/queue'
 import pg from 'pg'
-import { build } from 'rolldown'
 import { startRedis } from '../../environment/redis.ts'
 import { makeReusable, type ReusableDatabase } from '../../environment/reusable-database.ts'
 import { openScratch } from '../../environment/scratch.ts'
+import { bundle } from '../../faults/harness/bundle.ts'
 import { unwatchImports } from '../../faults/harness/watcher.ts'
 
 export interface SweepServers {
@@ -24,7 +24,7 @@ export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<Sw
   const parts = new AsyncDisposableStack()
   const { path: folder } = parts.use(await openScratch('sluice-sweep-'))
   try {
-    const bundling = bundleSubject(join(folder, 'subject'))
+    const bundling = bundle(entry, join(folder, 'subject'))
     const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' }
     const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
     parts.defer(() => postgres.stop())
@@ -85,17 +85,3 @@ function openDatabases(postgresUrl: string) {
 }
 
 const entry = fileURLToPath(new URL('./subject/entry.ts', import.meta.url))
-
-/**
- * Bundles the process under test into `folder`. Returns the path of its entry. A sweep starts thousands of processes,
- * and loading one file takes a third of the time of loading a thousand.
- */
-async function bundleSubject(folder: string): Promise<string> {
-  const { output } = await build({
-    input: { subject: entry },
-    platform: 'node',
-    logLevel: 'silent',
-    output: { dir: folder, format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
-  })
-  return `${folder}/${output[0].fileName}`
-}
