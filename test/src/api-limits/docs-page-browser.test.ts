@@ -59,7 +59,7 @@ describe.skipIf(inject('chromium') === undefined)('the page of the API document'
 
   test('leads to the page about the use of the API, which can be read on any screen', async () => {
     const { page, problems } = await openPage()
-    await page.getByRole('link', { name: 'How to use the API', exact: true }).click()
+    await page.getByRole('main').getByRole('link', { name: 'How to use the API' }).click()
     await page.getByRole('link', { name: 'Import a file in three requests' }).click()
     await page.getByRole('heading', { name: 'Import a file in three requests' }).waitFor()
     await expectAccessible(page)
