@@ -170,7 +170,7 @@ describe.each(clients)('$name', (client) => {
       let restarts = 0
       // No upload ends before the last restart. Each restart meets the second upload after the preceding one.
       const uploads = countUploads((upload) =>
-        restarts < 3 ? { kind: 'cut request', afterBytes: (upload % 2 === 1 ? 50 : 400) * mebibyte } : undefined,
+        restarts < 3 ? { kind: 'cut request', afterBytes: (upload % 2 === 1 ? 50 : 150) * mebibyte } : undefined,
       )
       const running = startClient(client, { file, token, isDryRun: true })
       for (; restarts < 3; restarts++) {
