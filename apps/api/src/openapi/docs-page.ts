@@ -41,7 +41,7 @@ ${tags.map((tag) => html`<h2>${tag.name}</h2><ul>${ofTag(tag.name).map(entry)}</
 <section id="start">
 <h1>${info.title} <small>${info.version}</small></h1>
 <p>${servers.map(({ url }) => html`<code>${url}</code> `)}· <a href="openapi.json">OpenAPI document</a></p>
-<p>Begin here: <a href="docs/api">${guides.api.title}</a>, ${guides.api.about}.</p>
+<p>Begin here: <a href="docs/api">${guides.api.title}</a>, ${guides.api.about}. Programs begin with <a href="llms.txt">llms.txt</a>.</p>
 ${text(info.description)}
 <table>${tags.map((tag) => html`<tr><td><b>${tag.name}</b></td><td>${inline(tag.description)}</td></tr>`)}</table>
 </section>
