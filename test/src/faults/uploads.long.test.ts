@@ -7,7 +7,7 @@ import { compareWithModel } from './harness/comparison.ts'
 import { type Deployment, startDeployment } from './harness/deployment.ts'
 import { type GeneratedFile, generateSoundFile } from './harness/generate.ts'
 import { claimant, slowBatches, untilRows, untilState } from './harness/import-states.ts'
-import { observe } from './harness/watcher.ts'
+import { appliedOrder, recordedHistory } from './harness/watcher.ts'
 
 // Uploads that break off, come late, twice or never. ../stack/upload-refusals.test.ts covers uploads that storage
 // refuses.
@@ -46,7 +46,7 @@ async function expectNoViolations(): Promise<void> {
 /** Waits for the ends of the imports, which must have run in this order, as the model does. */
 async function expectOrder(...importIds: string[]): Promise<void> {
   await expectNoViolations()
-  const { order } = await observe(deployment.db, deployment.orderWaitMs)
+  const order = appliedOrder(await recordedHistory(deployment.db, deployment.orderWaitMs))
   expect(order.get(app.appId)).toEqual(importIds)
 }
 

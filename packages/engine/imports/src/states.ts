@@ -2,8 +2,7 @@ import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 
 /**
- * The allowed changes of an import's state, with what makes each change. No statement makes any other change
- * (README.md, States).
+ * The allowed changes of an import's state, with what makes each change. No statement makes any other change.
  */
 export const stateChanges = {
   awaiting_upload: {

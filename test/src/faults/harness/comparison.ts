@@ -6,10 +6,11 @@ import { registeredKeys } from '@sluice/profiles'
 import { storedProfiles } from '../../environment/database.ts'
 import { findOrphans } from '../../environment/orphans.ts'
 import { until } from '../../environment/wait.ts'
+import { replay } from '../../labs/model/replay.ts'
 import { type ClientApp, retry } from './client.ts'
 import type { Deployment } from './deployment.ts'
 import { type ExpectedImport, expectApp, type RunFile } from './expectation.ts'
-import { observe } from './watcher.ts'
+import { appliedOrder, recordedHistory } from './watcher.ts'
 
 /** The parts of a deployment that are compared with the model. */
 export type Compared = Pick<Deployment, 'db' | 'api' | 'mail' | 'storageSettings' | 'orderWaitMs'>
@@ -35,8 +36,15 @@ export async function compareWithModel(
 ): Promise<Comparison> {
   await untilAllEnded(deployment, apps, timeoutMs)
   await untilMailsSettled(deployment, timeoutMs)
-  const { order, violations } = await observe(deployment.db, deployment.orderWaitMs)
-  const comparison: Comparison = { imports: 0, cancelled: 0, rows: 0, mailsRepeated: 0, violations }
+  const history = await recordedHistory(deployment.db, deployment.orderWaitMs)
+  const order = appliedOrder(history)
+  const comparison: Comparison = {
+    imports: 0,
+    cancelled: 0,
+    rows: 0,
+    mailsRepeated: 0,
+    violations: await replay(history),
+  }
   for (const app of apps) await compareApp(deployment, app, order.get(app.appId) ?? [], comparison)
   for (const key of await retry('the listing of storage', () =>
     findOrphans(deployment.db, deployment.storageSettings),

@@ -6,7 +6,7 @@ import { type Comparison, compareWithModel, untilAllEnded } from './comparison.t
 import { startDeployment } from './deployment.ts'
 import { faults, injectFaults } from './faults.ts'
 import { type GeneratedFile, generateFile } from './generate.ts'
-import { observe } from './watcher.ts'
+import { appliedOrder, recordedHistory } from './watcher.ts'
 
 export interface OrderRun {
   seed: number
@@ -71,7 +71,7 @@ export async function runInOrder(run: OrderRun): Promise<Comparison> {
       await breaking
     }
     const comparison = await compareWithModel(deployment, apps)
-    const { order } = await observe(deployment.db, deployment.orderWaitMs)
+    const order = appliedOrder(await recordedHistory(deployment.db, deployment.orderWaitMs))
     for (const app of apps) {
       const inRequestOrder = uploads.filter((each) => each.app === app).map(({ requested }) => requested.importId)
       if (!isDeepStrictEqual(order.get(app.appId), inRequestOrder))

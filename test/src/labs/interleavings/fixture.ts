@@ -6,8 +6,9 @@ import { type DeletionFixture, openDeletionFixture } from '../../deletions/delet
 import { openScratch } from '../../environment/scratch.ts'
 import { testStorageSettings } from '../../environment/storage.ts'
 import { bundle } from '../../faults/harness/bundle.ts'
-import { observe, watchImports } from '../../faults/harness/watcher.ts'
+import { recordedHistory, watchImports } from '../../faults/harness/watcher.ts'
 import { profilesOf, resultOf } from '../../imports/import-fixture.ts'
+import type { History } from '../model/replay.ts'
 import { type Actor, startActor } from './actor.ts'
 
 /** Long leases and slices: no timer of an import goes off within an order. */
@@ -104,9 +105,9 @@ export async function remainsOf(fixture: ActorsFixture, appId: number, importIds
   }
 }
 
-/** Returns the broken rules that the database has recorded, and deletes the recorded changes. */
-export async function recordedViolations({ database: { db } }: ActorsFixture): Promise<string[]> {
-  const { violations } = await observe(db, 1_000)
+/** Returns the changes of imports that the database has recorded, and deletes them there. */
+export async function takeHistory({ database: { db } }: ActorsFixture): Promise<History> {
+  const history = await recordedHistory(db, 1_000)
   await sql`delete from watch.changes`.execute(db)
-  return violations
+  return history
 }

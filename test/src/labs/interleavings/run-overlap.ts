@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type History, replay } from '../model/replay.ts'
 import { type Exploration, type ExploreOptions, explore } from './explore.ts'
-import { type ActorsFixture, endLeases, recordedViolations } from './fixture.ts'
+import { type ActorsFixture, endLeases, takeHistory } from './fixture.ts'
 import type { Overlap } from './overlap.ts'
 import { type OrderPlan, runOrder } from './scheduler.ts'
 
@@ -11,9 +12,14 @@ export async function runOverlap(
   options: ExploreOptions = {},
 ): Promise<Exploration> {
   const serial = new SerialOutcomes(fixture, overlap)
-  return await explore(
+  // Replaying each history alone would take longer than its order.
+  const histories: History[] = []
+  const found = await explore(
     async (first) => {
-      const { decisions, hasDiverged, actors, remains, problems } = await playOrder(fixture, overlap, { first })
+      const { decisions, hasDiverged, actors, remains, problems, history } = await playOrder(fixture, overlap, {
+        first,
+      })
+      histories.push(history)
       const dead = decisions.find(({ step }) => step.crash !== undefined)?.step.actor
       if (overlap.isSerial && !(await serial.include(remains, actors, dead)))
         problems.push(`no order without an overlap leaves ${JSON.stringify(remains)}`)
@@ -21,6 +27,9 @@ export async function runOverlap(
     },
     { preemptions: overlap.preemptions, ...options },
   )
+  const problems = await replay(histories.flat())
+  if (problems.length > 0) found.violations.push({ order: 'in the order of this app', problems })
+  return found
 }
 
 /** What the orders without an overlap leave. They run when their outcomes are needed. */
@@ -78,7 +87,7 @@ async function playOrder(fixture: ActorsFixture, overlap: Overlap, plan: OrderPl
   const { decisions, hasDiverged } = await runOrder(fixture.database.db, actors, { ...plan, afterCrash })
   for (const { gate } of actors) gate.isOpen = true
   const remains = await scene.finish()
-  const problems = [...(scene.check?.(remains) ?? []), ...(await recordedViolations(fixture))]
+  const [problems, history] = [scene.check?.(remains) ?? [], await takeHistory(fixture)]
   await fixture.revive()
-  return { decisions, hasDiverged, actors: actors.length, remains, problems }
+  return { decisions, hasDiverged, actors: actors.length, remains, problems, history }
 }
