@@ -72,18 +72,6 @@ test('comments name only tests that exist', () => {
   expect(missing).toEqual([])
 })
 
-test('each mutation names code and a test that exist', () => {
-  const mutations: { change: string; file: string; test: string; title: string }[] = JSON.parse(
-    readFileSync(join(root, 'test/mutations.json'), 'utf8'),
-  )
-  expect(mutations.length).toBeGreaterThan(50)
-  for (const { change, file, test: path, title } of mutations) {
-    expect(existsSync(join(root, file)), file).toBe(true)
-    expect(existsSync(join(root, path)), path).toBe(true)
-    expect(readFileSync(join(root, path), 'utf8').includes(title), `${change} ${path}: ${title}`).toBe(true)
-  }
-})
-
 test('the version is the same in every package, in the chart and at the top of the changelog', () => {
   const [, released] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? []
   for (const folder of ['.', 'test', ...readModules().map(({ folder }) => folder)]) {

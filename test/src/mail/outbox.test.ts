@@ -2,8 +2,9 @@ import { createApp, removeMember, sendMailsTo } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { startInbox } from '@sluice/local-stack'
 import { dueMails, enqueueMails, type Mailer, mailBacklog, nextMails, openMailer } from '@sluice/mail'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
+import { startMailServer } from '../environment/mail-server.ts'
 import { openScratch } from '../environment/scratch.ts'
 
 // One app's mails neither delay another app's mails nor exceed the app's hourly limit.
@@ -135,10 +136,26 @@ test('a mail whose process dies in each attempt waits longer and longer, and has
   const [mail] = await enqueueMails(db, appId, 'import:1', content)
   if (mail === undefined) throw new Error('no mail')
   const mailer = openHourlyMailer(100)
+  const server = await startMailServer()
+  onTestFinished(() => server.close())
+  const silent = openHourlyMailer(100, String(server.port))
   const died = (attempt: number, age: string) =>
-    sql`update mails set attempt = ${attempt}, next_attempt_at = now(), created_at = now() - ${age}::interval`.execute(
+    sql`update mails set attempt = ${attempt}, next_attempt_at = now(), last_error = null, created_at = now() - ${age}::interval`.execute(
       db,
     )
+  // The claim decides when the mail is due again, if the server never confirms it.
+  const { promise: received, resolve: receive } = Promise.withResolvers<void>()
+  server.insteadOfAnswer = receive
+  await died(9, '1 hour')
+  const sending = silent.send(mail)
+  await received
+  const { rows } = await sql<{ minutes: number }>`
+    select extract(epoch from next_attempt_at - now())::float8 / 60 as minutes from mails
+  `.execute(db)
+  expect(rows[0]?.minutes).toBeGreaterThan(40)
+  server.disconnect()
+  expect(await sending).toMatchObject({ outcome: 'postponed' })
+  silent.close()
   await died(3, '5 days 3 hours')
   expect(await mailer.send(mail)).toMatchObject({ outcome: 'failed' })
   const row = await db.selectFrom('mails').select(['state', 'last_error']).executeTakeFirstOrThrow()

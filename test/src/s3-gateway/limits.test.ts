@@ -13,7 +13,9 @@ import { sql } from '@sluice/database'
 import { bucketLimitSettings, openBucketLimiter } from '@sluice/s3-gateway/src/limits.ts'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { testStorageSettings } from '../environment/storage.ts'
+import { until } from '../environment/wait.ts'
 import { startStorageProxy } from '../faults/harness/storage-proxy.ts'
 import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
 
@@ -152,10 +154,16 @@ describe('the parts of an upload', () => {
     // A part that is sent again replaces the former part.
     expect([await put(1), await put(1), await put(2)]).toEqual([undefined, undefined, undefined])
     expect(await put(3)).toEqual({ code: 'EntityTooLarge', status: 400 })
-    // Simultaneous parts: only one of them gets the remaining space.
+    // Simultaneous parts: only two of them get the remaining space. They all begin before the first of them ends.
     await sql`update bucket_uploads set part_bytes = ${limits.bucketBytes - 2 * csv.length}::bigint`.execute(gateway.db)
-    const atOnce = await Promise.all([4, 5, 6, 7, 8].map(put))
-    expect(atOnce.filter((refusal) => refusal === undefined)).toHaveLength(2)
+    const atOnce: ReturnType<typeof put>[] = []
+    await gateway.db.transaction().execute(async (tx) => {
+      await sql`select from bucket_uploads for update`.execute(tx)
+      atOnce.push(...[4, 5, 6, 7, 8].map(put))
+      await until('five waiting parts', async () => (await lockWaits(gateway.db)).length === 5)
+    })
+    const refusals = await Promise.all(atOnce)
+    expect(refusals.filter((refusal) => refusal === undefined)).toHaveLength(2)
     const kept = await gateway.db.selectFrom('bucket_upload_parts').select('part_number').execute()
     expect(kept).toHaveLength(4)
   })
