@@ -1,11 +1,5 @@
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { type Connection, connect, sql } from '@sluice/database'
-import { startPostgres } from '@sluice/local-stack'
-import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
-import { openScratch } from '../environment/scratch.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
@@ -13,6 +7,7 @@ import { type Deployment, startDeployment } from '../faults/harness/deployment.t
 import { generateSoundFile } from '../faults/harness/generate.ts'
 import { slowBatches, untilRows } from '../faults/harness/import-states.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { killPostgres, type Standby, startStandby } from './standby.ts'
 
 /** A deployment whose Postgres has a standby. The harness itself reads from the server that is the primary. */
 interface Pair {
@@ -84,12 +79,6 @@ async function startPair(
   return { deployment, standby, cutOff: () => {}, moveAddress }
 }
 
-/** Kills the primary at once, as `pg_ctl stop --mode=immediate` does. */
-async function killPrimary({ postgres }: Deployment): Promise<void> {
-  const [pid] = (await readFile(join(postgres.dataDirectory, 'postmaster.pid'), 'utf8')).split('\n')
-  process.kill(Number(pid), 'SIGQUIT')
-}
-
 /** Uploads two files for each of two apps, and waits until the standby has rows of the first import. */
 async function importsInFlight({ deployment, standby }: Pair, promoted: Deployment) {
   const random = seeded(11)
@@ -132,7 +121,7 @@ describe('the primary dies in the middle of imports: the promoted standby applie
     standby.replication.set({ kind: 'stall' })
     const committed = await untilRows(deployment, first, (await untilRows(deployment, first, 0)) + 200)
     if (isSilent) pair.cutOff()
-    await killPrimary(deployment)
+    await killPostgres(deployment.postgres.dataDirectory)
     const killedAt = performance.now()
     await standby.promote()
     pair.moveAddress()
@@ -147,67 +136,3 @@ describe('the primary dies in the middle of imports: the promoted standby applie
     expect((await compareWithModel(promoted, apps)).violations).toEqual([])
   })
 })
-
-interface Standby {
-  /** Its address. Until it is promoted, it accepts no writes. */
-  url: string
-  connection: Connection
-  /** The network between the primary and the standby. */
-  replication: TcpProxy
-  /** Makes the standby a primary. */
-  promote(): Promise<void>
-  close(): Promise<void>
-}
-
-/** Files of a running server that a copy of its directory must not have. */
-const ownFiles = new Set(['postmaster.pid', 'postmaster.opts'])
-
-/** Copies the directory of a running primary, and starts a standby on the copy. */
-async function startStandby(primaryUrl: string, dataDirectory: string): Promise<Standby> {
-  const scratch = await openScratch('sluice-standby-')
-  const copy = join(scratch.path, basename(dataDirectory))
-  await copyRunning(primaryUrl, dataDirectory, copy)
-  const { port, username, password } = new URL(primaryUrl)
-  const replication = await startTcpProxy(() => Number(port))
-  await writeFile(join(copy, 'standby.signal'), '')
-  const server = await startPostgres({
-    dataDirectory: copy,
-    port: 0,
-    settings: {
-      fsync: 'off',
-      shared_buffers: '32MB',
-      primary_conninfo: `host=127.0.0.1 port=${replication.port} user=${username} password=${decodeURIComponent(password)}`,
-    },
-  })
-  const connection = connect(server.url, { connections: 4 })
-  return {
-    url: server.url,
-    connection,
-    replication,
-    promote: async () => void (await sql`select pg_promote()`.execute(connection.db)),
-    async close() {
-      await connection.close()
-      await server.stop()
-      await replication.close()
-      await scratch[Symbol.asyncDispose]()
-    },
-  }
-}
-
-/** Copies the directory as Postgres's manual describes for a base backup by the low-level functions. */
-async function copyRunning(primaryUrl: string, from: string, to: string): Promise<void> {
-  const client = new pg.Client({ connectionString: primaryUrl })
-  await client.connect()
-  try {
-    await client.query("select pg_backup_start('standby', true)")
-    await cp(from, to, { recursive: true, filter: (path) => !ownFiles.has(basename(path)) })
-    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
-    await writeFile(join(to, 'backup_label'), rows[0]?.labelfile ?? '')
-  } finally {
-    await client.end()
-  }
-  // The password of the embedded server is in a file next to its data directory.
-  for (const name of await readdir(dirname(from))) {
-    if (name === `${basename(from)}.password`) await cp(join(dirname(from), name), join(dirname(to), name))
-  }
-}

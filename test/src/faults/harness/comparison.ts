@@ -49,7 +49,7 @@ export async function compareWithModel(
   for (const key of await retry('the listing of storage', () =>
     findOrphans(deployment.db, deployment.storageSettings),
   )) {
-    violations.push(`${key} in storage belongs to nobody`)
+    comparison.violations.push(`${key} in storage belongs to nobody`)
   }
   return comparison
 }

@@ -89,7 +89,7 @@ async function runTest({ test, title }: Mutation, folder: string): Promise<[Verd
   const name = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   const args = ['run', '--project', projectOf(test), test, '-t', name, '--reporter=json', `--outputFile=${report}`]
   const output = await new Promise<string>((resolve) => {
-    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
+    const env: NodeJS.ProcessEnv = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
     // The runs of a vitest of its own: variables of a vitest around this process would reach it.
     for (const variable of Object.keys(env)) if (variable.startsWith('VITEST')) delete env[variable]
     const options = { cwd: folder, env, timeout: longestRunMs, maxBuffer: 2 ** 26 }
