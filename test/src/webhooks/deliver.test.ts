@@ -307,6 +307,15 @@ describe('a delivery that is sent again', () => {
     await attempted
   })
 
+  test('while the process of a test is dead makes another attempt', async () => {
+    const { endpointId } = await openEndpoint(fixture, receiver.url)
+    const delivery = await enqueueTest(fixture.db, fixture.appId, endpointId)
+    await sql`update webhook_deliveries set attempt = 1, tries = 1, lease_until = now()`.execute(fixture.db)
+    expect(await sendAgain(fixture.db, fixture.appId, delivery?.deliveryId ?? '')).toBe(true)
+    expect(await fixture.deliverer.deliver(await onlyDue())).toEqual({ outcome: 'delivered' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
   test('of another app is unknown', async () => {
     await openEndpoint(fixture, receiver.url)
     const { delivery } = await attempt()
