@@ -1,8 +1,9 @@
 import { createApp } from '@sluice/accounts'
+import { sql } from '@sluice/database'
 import { dueMails, enqueueMails, type Mailer, openMailer, openTransport, signInLink } from '@sluice/mail'
 import { SMTPServer } from 'smtp-server'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
 import { until } from '../environment/wait.ts'
 
@@ -88,6 +89,30 @@ describe('the outbox', () => {
     if (mail === undefined) throw new Error('no mail')
     const outcomes = await Promise.all([mailer.send(mail), mailer.send(mail), mailer.send(mail)])
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['not due', 'not due', 'sent'])
+    await makeDue()
+    expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
+    expect(received).toHaveLength(1)
+  })
+
+  test('a mail that was sent while Postgres broke the connection is not sent again', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    const accept = server.onData
+    let broken: Promise<void> | undefined
+    server.onData = (stream, session, answer) =>
+      accept.call(server, stream, session, (error) => {
+        broken = database.db.transaction().execute(async (tx) => {
+          await sql`select from mails for update`.execute(tx)
+          answer(error)
+          await until('the record of the mail', async () => (await lockWaits(database.db)).length === 1)
+          await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'
+          `.execute(database.db)
+        })
+      })
+    expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+    await broken
     await makeDue()
     expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
     expect(received).toHaveLength(1)

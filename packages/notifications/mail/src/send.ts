@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config'
-import { type Database, sql } from '@sluice/database'
+import { type Database, sql, untilAnswered } from '@sluice/database'
 import { isAttemptDue, isHourOver, longestRetrySeconds, type MailId } from './outbox.ts'
 import { mailSettings, openTransport } from './transport.ts'
 
@@ -47,9 +47,10 @@ export function openMailer(
 
   return {
     async send(id) {
-      // The time limit starts before the claim, because the lease starts in Postgres and the answer to the claim may be
+      // Both limits start before the claim, because the lease starts in Postgres and the answer to the claim may be
       // late.
       const deadline = AbortSignal.timeout(limitMs)
+      const leaseEnd = AbortSignal.timeout(leaseMs)
       const overdue = await failOverdue(db, id)
       if (overdue !== undefined) return { outcome: 'failed', error: overdue.last_error, attempt: overdue.attempt }
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
@@ -61,7 +62,9 @@ export function openMailer(
         const tooLong = new Error(`the mail server took longer than ${limitMs / 1000} s in all`)
         return await postpone(db, id, mail.attempt, deadline.aborted ? tooLong : error)
       }
-      await attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
+      const sent = attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null })
+      // Without the record, the mail would be sent again.
+      await untilAnswered(() => sent.execute(), leaseEnd)
       return { outcome: 'sent' }
     },
     close: () => transport.close(),
