@@ -37,6 +37,7 @@ export function addEndpoint(
       if (json?.isOptional && request.body === undefined) request.keyed?.hashNothing()
       const checked = checkedRequest(endpoint, request)
       if ('messages' in checked) {
+        if (request.keyed !== undefined) request.keyed.isRefused = true
         return answer(reply, (json?.refuse ?? errors.badRequest)(...checked.messages))
       }
       reply.code(endpoint.answer.status)

@@ -23,8 +23,8 @@ const longestKeptBody = 1_024
  * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the
  *    limit.
  * 2. Before the body is read, an invalid key and a key in flight are refused.
- * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal, or a
- *    long response of a repeatable route, is made again instead of being stored.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal of the
+ *    body, or a long response of a repeatable route, is made again instead of being stored.
  * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`recordResponse`).
  */
 export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext): void {
@@ -98,12 +98,12 @@ async function replay(
 }
 
 /**
- * Whether handling the request again gives the same response: a refusal had no effect, and some endpoints are
- * repeatable. Not for uploads, whose body is gone after it was read; their responses are short.
+ * Whether handling the request again gives the same response: its body is refused, or its endpoint is repeatable. Other
+ * refusals depend on what is stored, and the request might have an effect the next time. They have at most
+ * `limits.messagesPerAnswer` names, and their endpoints have low rates.
  */
-function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: number): boolean {
-  const { file, idempotency } = config.endpoint ?? {}
-  return file === undefined && (status >= 400 || idempotency?.isRepeatable === true)
+function canBeMadeAgain({ keyed, routeOptions: { config } }: FastifyRequest): boolean {
+  return keyed?.isRefused === true || config.endpoint?.idempotency?.isRepeatable === true
 }
 
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
@@ -122,6 +122,6 @@ async function completeOrReleaseKey(
   const { bodyHash: requestHash } = keyed
   const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
   if (!isKept) return await releaseKey(db, claim)
-  const body = payload.length > longestKeptBody && canBeMadeAgain(request, status) ? null : payload
+  const body = payload.length > longestKeptBody && canBeMadeAgain(request) ? null : payload
   await completeKey(db, claim, { status, body, requestHash, importId: null })
 }

@@ -31,6 +31,9 @@ export class KeyedRequest {
     return this.found.outcome === 'stored' && this.found.response.body === null
   }
 
+  /** The body itself is refused, so the request would be refused again, whatever else happens. */
+  isRefused = false
+
   /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
   isRecorded = false
 

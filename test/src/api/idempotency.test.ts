@@ -185,6 +185,17 @@ describe('a response of a thousand characters or more', () => {
   })
 })
 
+test('a long refusal stays the response, although the request would succeed now', async () => {
+  const keys = Array.from({ length: 10 }, (_, index) => `${'x'.repeat(200)}${index}`)
+  const first = await post('/v1/exports', { keys }, 'key-1')
+  expect([first.status, JSON.stringify(first.body).length > 1_024]).toEqual([400, true])
+  await post('/v1/profile_keys', { profile_keys: keys.map((key) => ({ key, type: 'int' })) }, 'key-2')
+  const again = await post('/v1/exports', { keys }, 'key-1')
+  expect([again.status, replayed(again), again.body]).toEqual([400, 'true', first.body])
+  const exports = api.database.db.selectFrom('exports').select('export_id').where('app_id', '=', app.appId)
+  expect(await exports.execute()).toEqual([])
+})
+
 describe('a response that is not kept', () => {
   test('429 of too many waiting imports: the repetition is handled when there is room', async () => {
     const small = await openTestApi({ WAITING_IMPORTS_LIMIT: '1' })
