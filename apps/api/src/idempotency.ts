@@ -23,8 +23,8 @@ const longestKeptBody = 1_024
  * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the
  *    limit.
  * 2. Before the body is read, an invalid key and a key in flight are refused.
- * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal of the
- *    body, or a long response of a repeatable route, is made again instead of being stored.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body or path differs. A long refusal
+ *    of the body, or a long response of a repeatable route, is made again instead of being stored.
  * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`recordResponse`).
  */
 export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext): void {
@@ -60,7 +60,7 @@ export function claimKeyOf(name: string, db: Database) {
       return
     }
     const found = await claimKey(db, { appId: appOf(request), function: name, key })
-    request.keyed = new KeyedRequest(found)
+    request.keyed = new KeyedRequest(found, request.params)
     if (found.outcome === 'claimed') request.keyed.stopRenewing = renewing(db, found.claim)
   }
 }

@@ -12,11 +12,13 @@ export class KeyedRequest {
   /** Stops the renewal of the claim. */
   stopRenewing: () => void = () => {}
 
-  constructor(found: KeyedRequest['found']) {
+  /** The parameters of the path are hashed like the body: a request about another import is another request. */
+  constructor(found: KeyedRequest['found'], params: unknown = {}) {
     this.found = found
+    for (const value of Object.values(Object(params))) this.#hash.update(`${value}\n`)
   }
 
-  /** SHA-256 of the body; undefined until the body was read to its end. */
+  /** SHA-256 of the parameters of the path and of the body; undefined until the body was read to its end. */
   get bodyHash(): Buffer | undefined {
     return this.#bodyHash
   }

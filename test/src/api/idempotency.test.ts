@@ -63,7 +63,7 @@ describe.each([
     await post(path, body, 'key-1', headers)
     expect(await post(path, otherBody, 'key-1', headers)).toMatchObject({
       status: 422,
-      body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
+      body: { error: { messages: ['This Idempotency-Key was used for a request with another body or path.'] } },
     })
   })
 
@@ -194,6 +194,16 @@ test('a long refusal stays the response, although the request would succeed now'
   expect([again.status, replayed(again), again.body]).toEqual([400, 'true', first.body])
   const exports = api.database.db.selectFrom('exports').select('export_id').where('app_id', '=', app.appId)
   expect(await exports.execute()).toEqual([])
+})
+
+test('a key that undid one import is refused for another import', async () => {
+  const undo = (importId: string) => post(`${bulkImport}/${importId}/undo`, {}, 'key-1')
+  const request = async (key: string) => String((await post(bulkImport, declaration, key)).headers['x-import-id'])
+  const [first, second] = [await request('first'), await request('second')]
+  const refused = await undo(first)
+  expect([refused.status, replayed(refused)]).toEqual([409, undefined])
+  expect(replayed(await undo(first))).toBe('true')
+  expect(await undo(second)).toMatchObject({ status: 422 })
 })
 
 describe('a response that is not kept', () => {
