@@ -186,6 +186,28 @@ describe('a mail that the server does not accept', () => {
     expect(messageIds()).toEqual([`<${mail.mailId}@sluice.test>`])
   })
 
+  test('until its hour is over gives the next hour no further mail', async () => {
+    const others = ['bob', 'carol'].map((name) => ({ app_id: appId, email: `${name}@example.com` }))
+    await database.db.insertInto('members').values(others).execute()
+    const [slow, next, last] = await enqueue()
+    if (slow === undefined || next === undefined || last === undefined) throw new Error('no mails')
+    const hourly = openMailer(database.db, { ...settings, MAILS_PER_HOUR: 1 })
+    const refused = Promise.withResolvers<() => void>()
+    const acceptRecipient = server.onRcptTo
+    server.onRcptTo = (_address, _session, answer) => {
+      server.onRcptTo = acceptRecipient
+      refused.resolve(() => answer(Object.assign(new Error('try later'), { responseCode: 451 })))
+    }
+    const sending = hourly.send(slow)
+    const refuse = await refused.promise
+    await sql`update mail_counts set began_at = now() - interval '1 hour'`.execute(database.db)
+    expect(await hourly.send(next)).toEqual({ outcome: 'sent' })
+    refuse()
+    expect(await sending).toMatchObject({ outcome: 'postponed' })
+    expect(await hourly.send(last)).toEqual({ outcome: 'not due' })
+    hourly.close()
+  })
+
   test('for good (5xx) has failed, and the reason is kept', async () => {
     const [mail] = await enqueue()
     if (mail === undefined) throw new Error('no mail')
