@@ -1,6 +1,5 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import {
-  AbortMultipartUploadCommand,
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
@@ -11,6 +10,7 @@ import {
 import { type Clients, longRequestMs, responseTimeoutMs, statusOf } from './client.ts'
 import { deleteObjects } from './delete-objects.ts'
 import { ObjectGone, ObjectReplaced, toRefusal } from './errors.ts'
+import { abortUpload } from './parts.ts'
 import { timeOutStalledBody } from './stalled-body.ts'
 import type { ListedObject, ReadOptions, Storage } from './storage.ts'
 
@@ -89,9 +89,7 @@ export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Stor
       }
       // The parts that a killed process has uploaded are not objects, but they take up room.
       const { Uploads: begun = [] } = await calls.send(new ListMultipartUploadsCommand({ Bucket, Prefix }))
-      for (const { Key, UploadId } of begun) {
-        await calls.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-      }
+      for (const { Key, UploadId } of begun) await abortUpload(calls, { Bucket, Key, UploadId })
     },
   }
 }
