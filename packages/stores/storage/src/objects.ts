@@ -5,6 +5,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
 import { type Clients, longRequestMs, responseTimeoutMs, statusOf } from './client.ts'
@@ -88,8 +89,12 @@ export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Stor
         )
       }
       // The parts that a killed process has uploaded are not objects, but they take up room.
-      const { Uploads: begun = [] } = await calls.send(new ListMultipartUploadsCommand({ Bucket, Prefix }))
-      for (const { Key, UploadId } of begun) await abortUpload(calls, { Bucket, Key, UploadId })
+      let page: ListMultipartUploadsCommandOutput | undefined
+      do {
+        const after = { KeyMarker: page?.NextKeyMarker, UploadIdMarker: page?.NextUploadIdMarker }
+        page = await calls.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...after }))
+        for (const { Key, UploadId } of page.Uploads ?? []) await abortUpload(calls, { Bucket, Key, UploadId })
+      } while (page.IsTruncated === true && page.Uploads !== undefined)
     },
   }
 }
