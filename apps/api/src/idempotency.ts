@@ -77,15 +77,16 @@ function renewing(db: Database, claim: KeyClaim): () => void {
   return stop
 }
 
-/** Answers a repetition with the stored response. */
+/** Completes the hash of a request without a body, and answers a repetition with the stored response. */
 async function replay(
   context: ApiContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   const { keyed } = request
-  if (keyed?.found.outcome !== 'stored') return undefined
   const { endpoint } = request.routeOptions.config
+  if (endpoint?.json?.isOptional && request.body === undefined) keyed?.hashNothing()
+  if (keyed?.found.outcome !== 'stored') return undefined
   if (endpoint?.file !== undefined) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
   const { status, body, requestHash, importId } = keyed.found.response
   if (keyed.bodyHash?.equals(requestHash) !== true) return answer(reply, errors.idempotencyKeyReused())

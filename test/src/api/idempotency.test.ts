@@ -196,6 +196,16 @@ test('a long refusal stays the response, although the request would succeed now'
   expect(await exports.execute()).toEqual([])
 })
 
+test('a request without a body is repeated like any other', async () => {
+  const importId = String((await post(bulkImport, declaration, 'import')).headers['x-import-id'])
+  const undo = (body?: object) => post(`${bulkImport}/${importId}/undo`, body, 'key-1')
+  const first = await undo()
+  expect([first.status, replayed(first)]).toEqual([409, undefined])
+  const again = await undo()
+  expect([again.status, replayed(again), again.body]).toEqual([409, 'true', first.body])
+  expect((await undo({ dry_run: true })).status).toBe(422)
+})
+
 test('a key that undid one import is refused for another import', async () => {
   const undo = (importId: string) => post(`${bulkImport}/${importId}/undo`, {}, 'key-1')
   const request = async (key: string) => String((await post(bulkImport, declaration, key)).headers['x-import-id'])
