@@ -249,6 +249,19 @@ describe('an endpoint', () => {
     expect((await attempt()).result).toEqual({ outcome: 'delivered' })
   })
 
+  test('recovers, although Postgres breaks off while the success is recorded', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await sql`update webhook_endpoints set failing_since = now()`.execute(fixture.db)
+    await sql`alter table webhook_endpoints add constraint breaks_off check (failing_since is not null)`.execute(
+      fixture.db,
+    )
+    await expect(attempt()).rejects.toThrow('breaks_off')
+    await sql`alter table webhook_endpoints drop constraint breaks_off`.execute(fixture.db)
+    await makeDue(fixture)
+    await attemptAll()
+    expect((await listEndpoints(fixture.db, fixture.appId))[0]?.failingSince).toBeNull()
+  })
+
   test('recovers with the next success, and the next failure is mailed again', async () => {
     await openEndpoint(fixture, receiver.url)
     const fail = async () => {

@@ -115,9 +115,7 @@ function describe(error: unknown): string {
 }
 
 async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: number): Promise<DeliveryOutcome> {
-  const recorded = await heldBy(db, delivery)
-    .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
-    .executeTakeFirst()
+  // First, because the delivery is sent again if only this was recorded.
   await db
     .updateTable('webhook_endpoints')
     .set({ failing_since: null })
@@ -125,6 +123,9 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
     .where('endpoint_id', '=', delivery.endpointId)
     .where('failing_since', 'is not', null)
     .execute()
+  const recorded = await heldBy(db, delivery)
+    .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
+    .executeTakeFirst()
   return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
 }
 
