@@ -226,12 +226,24 @@ describe('an endpoint', () => {
     await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)
     const delivery = await onlyDue()
-    await sql`update webhook_deliveries set tries = 10, lease_until = now(), next_attempt_at = now()`.execute(
-      fixture.db,
-    )
+    await sql`
+      update webhook_deliveries
+      set tries = 10, lease_until = now(), next_attempt_at = now(), last_attempt_at = now() - interval '20 s'
+    `.execute(fixture.db)
     await retryUntil(new Date(0))
     expect(await fixture.deliverer.deliver(delivery)).toMatchObject({ outcome: 'failed', mails: [{}] })
     expect(receiver.received).toEqual([])
+  })
+
+  test('gets the last attempt after three days, if the process of the preceding attempt died', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await recordAnyEvent(fixture)
+    const delivery = await onlyDue()
+    await sql`
+      update webhook_deliveries
+      set lease_until = now(), last_attempt_at = now() - interval '2 days', retry_until = now() - interval '1 day'
+    `.execute(fixture.db)
+    expect(await fixture.deliverer.deliver(delivery)).toEqual({ outcome: 'delivered' })
   })
 
   test('that answers 410 is disabled until somebody enables it, with one mail: nothing more is sent to it', async () => {
@@ -323,7 +335,9 @@ describe('a delivery that is sent again', () => {
   test('while the process of a test is dead makes another attempt', async () => {
     const { endpointId } = await openEndpoint(fixture, receiver.url)
     const delivery = await enqueueTest(fixture.db, fixture.appId, endpointId)
-    await sql`update webhook_deliveries set attempt = 1, tries = 1, lease_until = now()`.execute(fixture.db)
+    await sql`
+      update webhook_deliveries set attempt = 1, tries = 1, lease_until = now(), last_attempt_at = now()
+    `.execute(fixture.db)
     expect(await sendAgain(fixture.db, fixture.appId, delivery?.deliveryId ?? '')).toBe(true)
     expect(await fixture.deliverer.deliver(await onlyDue())).toEqual({ outcome: 'delivered' })
     expect(receiver.received).toHaveLength(1)

@@ -69,7 +69,6 @@ export async function sendAgain(db: Database, appId: number, deliveryId: string)
     update webhook_deliveries d
     set state = 'waiting', tries = case when ${isInFlight} then tries else 0 end, ended_at = null,
       next_attempt_at = case when ${isInFlight} then next_attempt_at else now() end,
-      lease_until = case when ${isInFlight} then lease_until end,
       retry_until = case when type = ${webhookTest} then now() else now() + make_interval(days => ${retryDays}) end
     from webhook_endpoints e
     where d.app_id = ${appId} and d.delivery_id = ${deliveryId}
