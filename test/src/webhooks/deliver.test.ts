@@ -2,11 +2,13 @@ import { sql } from '@sluice/database'
 import { dueDeliveries, enableEndpoint, enqueueTest, listDeliveries, listEndpoints, sendAgain } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import {
   makeDue,
   openEndpoint,
+  openOtherDeliverer,
   openWebhookFixture,
   recordAnyEvent,
   states,
@@ -349,6 +351,26 @@ describe('a delivery that is sent again', () => {
     expect(await sendAgain(fixture.db, fixture.appId + 1, delivery.deliveryId)).toBe(false)
     expect(await sendAgain(fixture.db, fixture.appId, 'no ID')).toBe(false)
   })
+})
+
+test('a result that is recorded after its lease, while another process claims the delivery, disturbs neither', async () => {
+  await openEndpoint(fixture, receiver.url)
+  receiver.next.push('hang')
+  await recordAnyEvent(fixture)
+  await retryUntil(new Date(0))
+  const delivery = await onlyDue()
+  const slow = openOtherDeliverer(fixture.db, {}, { attemptTimeoutMs: 2_000 })
+  const late = slow.deliver(delivery)
+  await until('the first request', () => receiver.received.length === 1)
+  await makeDue(fixture)
+  const next = await fixture.db.transaction().execute(async (tx) => {
+    await sql`select from webhook_endpoints for update`.execute(tx)
+    const claiming = fixture.deliverer.deliver(delivery)
+    await until('the claim', async () => (await lockWaits(fixture.db)).length === 1)
+    await until('the late result', async () => (await lockWaits(fixture.db)).length === 2)
+    return { claiming }
+  })
+  expect(await Promise.all([late, next.claiming])).toMatchObject([{ outcome: 'not due' }, { outcome: 'delivered' }])
 })
 
 test('a process whose lease ended while it waited does not overwrite the result of its successor', async () => {

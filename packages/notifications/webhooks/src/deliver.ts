@@ -142,6 +142,11 @@ async function recordFailure(
   const isFinal = sql`(retry_until <= now() or ${isGone}::boolean)`
   const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestPauseSeconds)
   return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
+    // Before the delivery, as in a claim: a late result and the next claim must not wait for each other.
+    await sql`
+      select from webhook_endpoints
+      where app_id = ${delivery.appId} and endpoint_id = ${delivery.endpointId} for no key update
+    `.execute(tx)
     const recorded = await heldBy(tx, delivery)
       .set({
         state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
