@@ -34,9 +34,9 @@ export function addEndpoint(
     config: { endpoint, ...(audit && { audit }) },
     ...(json && { bodyLimit: json.limit }),
     async handler(request, reply) {
-      if (json?.isOptional && request.body === undefined) request.keyed?.hashNothing()
       const checked = checkedRequest(endpoint, request)
       if ('messages' in checked) {
+        if (request.keyed !== undefined) request.keyed.isRefused = true
         return answer(reply, (json?.refuse ?? errors.badRequest)(...checked.messages))
       }
       reply.code(endpoint.answer.status)

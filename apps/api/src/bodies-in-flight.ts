@@ -50,10 +50,10 @@ export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(ty
   })
 }
 
-/** Returns the length of a body, bytes; undefined if the body is chunked. */
+/** Returns the length of a body, bytes: 0 if there is none, undefined if the body is chunked. */
 export function lengthOf({ headers }: FastifyRequest): number | undefined {
-  const length = headers['content-length']
-  return length === undefined ? undefined : Number(length)
+  if (headers['transfer-encoding'] !== undefined) return undefined
+  return Number(headers['content-length'] ?? 0)
 }
 
 declare module 'fastify' {

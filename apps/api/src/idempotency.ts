@@ -23,8 +23,8 @@ const longestKeptBody = 1_024
  * 1. After authentication, `claimKeyOf` claims the key. A key that is stored or in flight does not count against the
  *    limit.
  * 2. Before the body is read, an invalid key and a key in flight are refused.
- * 3. After the body was read, a repetition gets the stored response, or 422 if its body differs. A long refusal, or a
- *    long response of a repeatable route, is made again instead of being stored.
+ * 3. After the body was read, a repetition gets the stored response, or 422 if its body or path differs. A long refusal
+ *    of the body, or a long response of a repeatable route, is made again instead of being stored.
  * 4. Before the response is sent, it is stored, unless the route has stored it with its effect (`recordResponse`).
  */
 export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext): void {
@@ -60,7 +60,7 @@ export function claimKeyOf(name: string, db: Database) {
       return
     }
     const found = await claimKey(db, { appId: appOf(request), function: name, key })
-    request.keyed = new KeyedRequest(found)
+    request.keyed = new KeyedRequest(found, request.params)
     if (found.outcome === 'claimed') request.keyed.stopRenewing = renewing(db, found.claim)
   }
 }
@@ -77,15 +77,16 @@ function renewing(db: Database, claim: KeyClaim): () => void {
   return stop
 }
 
-/** Answers a repetition with the stored response. */
+/** Completes the hash of a request without a body, and answers a repetition with the stored response. */
 async function replay(
   context: ApiContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
   const { keyed } = request
-  if (keyed?.found.outcome !== 'stored') return undefined
   const { endpoint } = request.routeOptions.config
+  if (endpoint?.json?.isOptional && request.body === undefined) keyed?.hashNothing()
+  if (keyed?.found.outcome !== 'stored') return undefined
   if (endpoint?.file !== undefined) await drain(keyed.hashed(streamBody(request.raw, limits.uploadBytesV2)))
   const { status, body, requestHash, importId } = keyed.found.response
   if (keyed.bodyHash?.equals(requestHash) !== true) return answer(reply, errors.idempotencyKeyReused())
@@ -98,12 +99,12 @@ async function replay(
 }
 
 /**
- * Whether handling the request again gives the same response: a refusal had no effect, and some endpoints are
- * repeatable. Not for uploads, whose body is gone after it was read; their responses are short.
+ * Whether handling the request again gives the same response: its body is refused, or its endpoint is repeatable. Other
+ * refusals depend on what is stored, and the request might have an effect the next time. They have at most
+ * `limits.messagesPerAnswer` names, and their endpoints have low rates.
  */
-function canBeMadeAgain({ routeOptions: { config } }: FastifyRequest, status: number): boolean {
-  const { file, idempotency } = config.endpoint ?? {}
-  return file === undefined && (status >= 400 || idempotency?.isRepeatable === true)
+function canBeMadeAgain({ keyed, routeOptions: { config } }: FastifyRequest): boolean {
+  return keyed?.isRefused === true || config.endpoint?.idempotency?.isRepeatable === true
 }
 
 /** Stores a response. Releases the key instead if the status is 5xx or 429, or if the body was not read to its end. */
@@ -122,6 +123,6 @@ async function completeOrReleaseKey(
   const { bodyHash: requestHash } = keyed
   const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
   if (!isKept) return await releaseKey(db, claim)
-  const body = payload.length > longestKeptBody && canBeMadeAgain(request, status) ? null : payload
+  const body = payload.length > longestKeptBody && canBeMadeAgain(request) ? null : payload
   await completeKey(db, claim, { status, body, requestHash, importId: null })
 }

@@ -12,11 +12,13 @@ export class KeyedRequest {
   /** Stops the renewal of the claim. */
   stopRenewing: () => void = () => {}
 
-  constructor(found: KeyedRequest['found']) {
+  /** The parameters of the path are hashed like the body: a request about another import is another request. */
+  constructor(found: KeyedRequest['found'], params: unknown = {}) {
     this.found = found
+    for (const value of Object.values(Object(params))) this.#hash.update(`${value}\n`)
   }
 
-  /** SHA-256 of the body; undefined until the body was read to its end. */
+  /** SHA-256 of the parameters of the path and of the body; undefined until the body was read to its end. */
   get bodyHash(): Buffer | undefined {
     return this.#bodyHash
   }
@@ -30,6 +32,9 @@ export class KeyedRequest {
   get isHandledAgain(): boolean {
     return this.found.outcome === 'stored' && this.found.response.body === null
   }
+
+  /** The body itself is refused, so the request would be refused again, whatever else happens. */
+  isRefused = false
 
   /** The route has stored the response in the transaction of its effect. That transaction may have failed since. */
   isRecorded = false

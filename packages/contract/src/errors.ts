@@ -62,7 +62,7 @@ export const errors = {
   }),
   idempotencyKeyReused: (): ErrorAnswer => ({
     status: 422,
-    body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
+    body: { error: { messages: ['This Idempotency-Key was used for a request with another body or path.'] } },
   }),
   /** Profile keys that a request names are disabled. */
   disabledKeys: (keys: readonly string[]): ErrorAnswer =>

@@ -198,6 +198,15 @@ test('another app’s import does not exist', async () => {
   expect(await send(api, app, path, undefined, { method: 'GET' })).toMatchObject(notFound)
 })
 
+// changes.md §3, Asking for it.
+test.each([undefined, 'application/json'])(
+  'a request whose body is optional needs none: Content-Type %s',
+  async (type) => {
+    const path = `/v3/user_profiles/bulk_import/${crypto.randomUUID()}/undo`
+    expect(await send(api, app, path, undefined, { headers: { 'content-type': type } })).toMatchObject(notFound)
+  },
+)
+
 test('a client whose JSON is too large reads the answer though it sends on, and the connection survives', async () => {
   const socket = connect(port, '127.0.0.1')
   const answers = text(socket)

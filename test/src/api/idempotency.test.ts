@@ -63,7 +63,7 @@ describe.each([
     await post(path, body, 'key-1', headers)
     expect(await post(path, otherBody, 'key-1', headers)).toMatchObject({
       status: 422,
-      body: { error: { messages: ['This Idempotency-Key was used for a request with another body.'] } },
+      body: { error: { messages: ['This Idempotency-Key was used for a request with another body or path.'] } },
     })
   })
 
@@ -183,6 +183,37 @@ describe('a response of a thousand characters or more', () => {
     }
     expect(await storedBytes()).toBeLessThan(requests.length * 2_000)
   })
+})
+
+test('a long refusal stays the response, although the request would succeed now', async () => {
+  const keys = Array.from({ length: 10 }, (_, index) => `${'x'.repeat(200)}${index}`)
+  const first = await post('/v1/exports', { keys }, 'key-1')
+  expect([first.status, JSON.stringify(first.body).length > 1_024]).toEqual([400, true])
+  await post('/v1/profile_keys', { profile_keys: keys.map((key) => ({ key, type: 'int' })) }, 'key-2')
+  const again = await post('/v1/exports', { keys }, 'key-1')
+  expect([again.status, replayed(again), again.body]).toEqual([400, 'true', first.body])
+  const exports = api.database.db.selectFrom('exports').select('export_id').where('app_id', '=', app.appId)
+  expect(await exports.execute()).toEqual([])
+})
+
+test('a request without a body is repeated like any other', async () => {
+  const importId = String((await post(bulkImport, declaration, 'import')).headers['x-import-id'])
+  const undo = (body?: object) => post(`${bulkImport}/${importId}/undo`, body, 'key-1')
+  const first = await undo()
+  expect([first.status, replayed(first)]).toEqual([409, undefined])
+  const again = await undo()
+  expect([again.status, replayed(again), again.body]).toEqual([409, 'true', first.body])
+  expect((await undo({ dry_run: true })).status).toBe(422)
+})
+
+test('a key that undid one import is refused for another import', async () => {
+  const undo = (importId: string) => post(`${bulkImport}/${importId}/undo`, {}, 'key-1')
+  const request = async (key: string) => String((await post(bulkImport, declaration, key)).headers['x-import-id'])
+  const [first, second] = [await request('first'), await request('second')]
+  const refused = await undo(first)
+  expect([refused.status, replayed(refused)]).toEqual([409, undefined])
+  expect(replayed(await undo(first))).toBe('true')
+  expect(await undo(second)).toMatchObject({ status: 422 })
 })
 
 describe('a response that is not kept', () => {

@@ -1,4 +1,4 @@
-import { connect, encodeTextArray, sql } from '@sluice/database'
+import { connect, encodeTextArray, hasOutsideCause, sql } from '@sluice/database'
 import fc from 'fast-check'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
@@ -85,6 +85,23 @@ test('a connection that breaks fails its query, never the process, and is replac
     ),
   )
   await close()
+})
+
+test('a query that follows the end of its connection at once fails for a reason outside itself', async () => {
+  const broken = Promise.withResolvers<void>()
+  const { db, close } = connect(database.url, { connections: 1, onError: () => broken.resolve() })
+  onTestFinished(close)
+  const error = await db.connection().execute(async (connection) => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(connection)
+    const terminated = sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.db)
+    // Postgres has said that it ends the connection, which is still open.
+    await broken.promise
+    const failure = await sql`select 1`.execute(connection).catch((error: unknown) => error)
+    await terminated
+    return failure
+  })
+  expect(error).toBeInstanceOf(Error)
+  expect(hasOutsideCause(error), String(error)).toBe(true)
 })
 
 test('a connection that stops responding in the middle of a transaction is closed, and the pool continues with another', async () => {

@@ -105,6 +105,14 @@ describe('stored files', () => {
     await expect(writing).rejects.toThrow()
   })
 
+  test('that were uploaded in part are removed by two processes at once', async () => {
+    const prefix = `apps/${appId}/imports/${crypto.randomUUID()}/`
+    for (let index = 0; index < 20; index++)
+      await fixture.storage.beginParts(`${prefix}errors-${index}.csv`, { contentType: 'text/csv', user: {} })
+    await Promise.all([fixture.storage.removeAll(prefix), fixture.storage.removeAll(prefix)])
+    expect(await unfinishedUploads(prefix)).toBe(0)
+  })
+
   test('of other imports are removed even if storage refuses to remove those of one import', async () => {
     const [first, second] = [await importFile(fixture, appId, file), await importFile(fixture, appId, file)]
     await fixture.database.db

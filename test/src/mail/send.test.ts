@@ -1,8 +1,9 @@
 import { createApp } from '@sluice/accounts'
+import { sql } from '@sluice/database'
 import { dueMails, enqueueMails, type Mailer, openMailer, openTransport, signInLink } from '@sluice/mail'
 import { SMTPServer } from 'smtp-server'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
 import { until } from '../environment/wait.ts'
 
@@ -93,6 +94,30 @@ describe('the outbox', () => {
     expect(received).toHaveLength(1)
   })
 
+  test('a mail that was sent while Postgres broke the connection is not sent again', async () => {
+    const [mail] = await enqueue()
+    if (mail === undefined) throw new Error('no mail')
+    const accept = server.onData
+    let broken: Promise<void> | undefined
+    server.onData = (stream, session, answer) =>
+      accept.call(server, stream, session, (error) => {
+        broken = database.db.transaction().execute(async (tx) => {
+          await sql`select from mails for update`.execute(tx)
+          answer(error)
+          await until('the record of the mail', async () => (await lockWaits(database.db)).length === 1)
+          await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'
+          `.execute(database.db)
+        })
+      })
+    expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
+    await broken
+    await makeDue()
+    expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
+    expect(received).toHaveLength(1)
+  })
+
   test('a mail is enqueued with its event or not at all', async () => {
     const failing = database.db.transaction().execute(async (tx) => {
       await enqueueMails(tx, appId, 'import:2', content)
@@ -159,6 +184,28 @@ describe('a mail that the server does not accept', () => {
     await makeDue()
     expect(await mailer.send(mail)).toEqual({ outcome: 'sent' })
     expect(messageIds()).toEqual([`<${mail.mailId}@sluice.test>`])
+  })
+
+  test('until its hour is over gives the next hour no further mail', async () => {
+    const others = ['bob', 'carol'].map((name) => ({ app_id: appId, email: `${name}@example.com` }))
+    await database.db.insertInto('members').values(others).execute()
+    const [slow, next, last] = await enqueue()
+    if (slow === undefined || next === undefined || last === undefined) throw new Error('no mails')
+    const hourly = openMailer(database.db, { ...settings, MAILS_PER_HOUR: 1 })
+    const refused = Promise.withResolvers<() => void>()
+    const acceptRecipient = server.onRcptTo
+    server.onRcptTo = (_address, _session, answer) => {
+      server.onRcptTo = acceptRecipient
+      refused.resolve(() => answer(Object.assign(new Error('try later'), { responseCode: 451 })))
+    }
+    const sending = hourly.send(slow)
+    const refuse = await refused.promise
+    await sql`update mail_counts set began_at = now() - interval '1 hour'`.execute(database.db)
+    expect(await hourly.send(next)).toEqual({ outcome: 'sent' })
+    refuse()
+    expect(await sending).toMatchObject({ outcome: 'postponed' })
+    expect(await hourly.send(last)).toEqual({ outcome: 'not due' })
+    hourly.close()
   })
 
   test('for good (5xx) has failed, and the reason is kept', async () => {

@@ -1,14 +1,8 @@
 import { createApp } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { importBacklog } from '@sluice/imports'
-import {
-  type Heartbeat,
-  importOverview,
-  listWorkers,
-  mailOverview,
-  openHeartbeat,
-  rowsByMinute,
-} from '@sluice/operations'
+import { mailOverview } from '@sluice/mail'
+import { type Heartbeat, importOverview, listWorkers, openHeartbeat, rowsByMinute } from '@sluice/operations'
 import { beforeEach, expect, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -120,6 +114,9 @@ test('the overview counts waiting mails and recently failed mails, however long 
   const { waiting, waitingSince, failed } = await mailOverview(db)
   expect([waiting, failed]).toEqual([2, 1])
   expect((Date.now() - (waitingSince?.getTime() ?? 0)) / 86_400_000).toBeCloseTo(3, 2)
+  // Mails that wait for their app's next hour are no reason to check the mail server.
+  await sql`insert into mail_counts (app_id, began_at, mails, most) values (${appId}, now(), 5, 5)`.execute(db)
+  expect(await mailOverview(db)).toEqual({ waiting: 2, waitingSince: undefined, failed: 1 })
 })
 
 test('a worker is lost if it does not report in time, and forgotten after an hour', async () => {

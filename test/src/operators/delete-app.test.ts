@@ -190,6 +190,28 @@ test('a deletion that was interrupted at any point is continued by maintenance',
   expect(await deleteApps(fixture.context)).toEqual([])
 })
 
+test('a day of idempotency keys is deleted in batches', async () => {
+  const { db } = fixture.database
+  await sql`
+    insert into idempotency_keys (app_id, function, key, owner, lease_until)
+    select ${appId}, 'POST /v1/users', n::text, gen_random_uuid(), now() from generate_series(1, 12000) n
+  `.execute(db)
+  await sql`create table batches (size integer)`.execute(db)
+  await sql`
+    create function note_batch() returns trigger language plpgsql as
+    $$ begin insert into batches select count(*) from gone; return null; end $$
+  `.execute(db)
+  await sql`
+    create trigger note_batch after delete on idempotency_keys referencing old table as gone
+    for each statement execute function note_batch()
+  `.execute(db)
+  await beginAppDeletion(db, appId)
+  await deleteApp(fixture.context, appId)
+  expect(await rowsOf(appId)).toEqual({})
+  const { rows } = await sql`select max(size) as largest, sum(size) as all from batches`.execute(db)
+  expect(rows).toEqual([{ largest: 5_000, all: 12_000 }])
+})
+
 test('two processes may delete the same app at once', async () => {
   await addMany(20_000)
   await beginAppDeletion(fixture.database.db, appId)

@@ -2,11 +2,13 @@ import { sql } from '@sluice/database'
 import { dueDeliveries, enableEndpoint, enqueueTest, listDeliveries, listEndpoints, sendAgain } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import {
   makeDue,
   openEndpoint,
+  openOtherDeliverer,
   openWebhookFixture,
   recordAnyEvent,
   states,
@@ -226,12 +228,24 @@ describe('an endpoint', () => {
     await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)
     const delivery = await onlyDue()
-    await sql`update webhook_deliveries set tries = 10, lease_until = now(), next_attempt_at = now()`.execute(
-      fixture.db,
-    )
+    await sql`
+      update webhook_deliveries
+      set tries = 10, lease_until = now(), next_attempt_at = now(), last_attempt_at = now() - interval '20 s'
+    `.execute(fixture.db)
     await retryUntil(new Date(0))
     expect(await fixture.deliverer.deliver(delivery)).toMatchObject({ outcome: 'failed', mails: [{}] })
     expect(receiver.received).toEqual([])
+  })
+
+  test('gets the last attempt after three days, if the process of the preceding attempt died', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await recordAnyEvent(fixture)
+    const delivery = await onlyDue()
+    await sql`
+      update webhook_deliveries
+      set lease_until = now(), last_attempt_at = now() - interval '2 days', retry_until = now() - interval '1 day'
+    `.execute(fixture.db)
+    expect(await fixture.deliverer.deliver(delivery)).toEqual({ outcome: 'delivered' })
   })
 
   test('that answers 410 is disabled until somebody enables it, with one mail: nothing more is sent to it', async () => {
@@ -247,6 +261,19 @@ describe('an endpoint', () => {
     expect(await enableEndpoint(fixture.db, fixture.appId, endpointId)).toBe('unchanged')
     expect(await enableEndpoint(fixture.db, fixture.appId, crypto.randomUUID())).toBe(false)
     expect((await attempt()).result).toEqual({ outcome: 'delivered' })
+  })
+
+  test('recovers, although Postgres breaks off while the success is recorded', async () => {
+    await openEndpoint(fixture, receiver.url)
+    await sql`update webhook_endpoints set failing_since = now()`.execute(fixture.db)
+    await sql`alter table webhook_endpoints add constraint breaks_off check (failing_since is not null)`.execute(
+      fixture.db,
+    )
+    await expect(attempt()).rejects.toThrow('breaks_off')
+    await sql`alter table webhook_endpoints drop constraint breaks_off`.execute(fixture.db)
+    await makeDue(fixture)
+    await attemptAll()
+    expect((await listEndpoints(fixture.db, fixture.appId))[0]?.failingSince).toBeNull()
   })
 
   test('recovers with the next success, and the next failure is mailed again', async () => {
@@ -307,12 +334,43 @@ describe('a delivery that is sent again', () => {
     await attempted
   })
 
+  test('while the process of a test is dead makes another attempt', async () => {
+    const { endpointId } = await openEndpoint(fixture, receiver.url)
+    const delivery = await enqueueTest(fixture.db, fixture.appId, endpointId)
+    await sql`
+      update webhook_deliveries set attempt = 1, tries = 1, lease_until = now(), last_attempt_at = now()
+    `.execute(fixture.db)
+    expect(await sendAgain(fixture.db, fixture.appId, delivery?.deliveryId ?? '')).toBe(true)
+    expect(await fixture.deliverer.deliver(await onlyDue())).toEqual({ outcome: 'delivered' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
   test('of another app is unknown', async () => {
     await openEndpoint(fixture, receiver.url)
     const { delivery } = await attempt()
     expect(await sendAgain(fixture.db, fixture.appId + 1, delivery.deliveryId)).toBe(false)
     expect(await sendAgain(fixture.db, fixture.appId, 'no ID')).toBe(false)
   })
+})
+
+test('a result that is recorded after its lease, while another process claims the delivery, disturbs neither', async () => {
+  await openEndpoint(fixture, receiver.url)
+  receiver.next.push('hang')
+  await recordAnyEvent(fixture)
+  await retryUntil(new Date(0))
+  const delivery = await onlyDue()
+  const slow = openOtherDeliverer(fixture.db, {}, { attemptTimeoutMs: 2_000 })
+  const late = slow.deliver(delivery)
+  await until('the first request', () => receiver.received.length === 1)
+  await makeDue(fixture)
+  const next = await fixture.db.transaction().execute(async (tx) => {
+    await sql`select from webhook_endpoints for update`.execute(tx)
+    const claiming = fixture.deliverer.deliver(delivery)
+    await until('the claim', async () => (await lockWaits(fixture.db)).length === 1)
+    await until('the late result', async () => (await lockWaits(fixture.db)).length === 2)
+    return { claiming }
+  })
+  expect(await Promise.all([late, next.claiming])).toMatchObject([{ outcome: 'not due' }, { outcome: 'delivered' }])
 })
 
 test('a process whose lease ended while it waited does not overwrite the result of its successor', async () => {

@@ -3,10 +3,12 @@ import { limits } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import {
   dueDeliveries,
+  enableEndpoint,
   enqueueEvent,
   enqueueTest,
   forgetFileNames,
   listDeliveries,
+  removeEndpoint,
   removeOldDeliveries,
   sendAgain,
   webhookBacklog,
@@ -125,6 +127,22 @@ describe('fairness', () => {
     expect((await webhookBacklog(fixture.db)).overdue).toBe(0)
     shutdown.abort()
     await attempt
+  })
+
+  test('deliveries of an endpoint that nothing is sent to are not overdue', async () => {
+    const [disabled, removed] = [await openEndpoint(fixture, receiver.url), await openEndpoint(fixture, receiver.url)]
+    await recordAnyEvent(fixture)
+    await makeDue(fixture)
+    await fixture.db
+      .updateTable('webhook_endpoints')
+      .set({ disabled_at: new Date() })
+      .where('endpoint_id', '=', disabled.endpointId)
+      .execute()
+    expect((await webhookBacklog(fixture.db)).overdue).toBeGreaterThan(1_000)
+    await removeEndpoint(fixture.db, fixture.appId, removed.endpointId)
+    expect(await webhookBacklog(fixture.db)).toMatchObject({ waiting: 2, overdue: 0 })
+    await enableEndpoint(fixture.db, fixture.appId, disabled.endpointId)
+    expect((await webhookBacklog(fixture.db)).overdue).toBeGreaterThan(1_000)
   })
 })
 

@@ -26,7 +26,11 @@ const anyKey = [
     'The original request of the idempotency key is in flight.',
     errors.idempotencyKeyInFlight(),
   ),
-  refusal('idempotency_key_reused', 'The idempotency key was used with another body.', errors.idempotencyKeyReused()),
+  refusal(
+    'idempotency_key_reused',
+    'The idempotency key was used with another body or path.',
+    errors.idempotencyKeyReused(),
+  ),
 ]
 
 const tooManyBodies = refusal(

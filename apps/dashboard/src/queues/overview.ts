@@ -1,4 +1,5 @@
-import type { AliveWorker, HistoryPeriod, HistorySlot, ImportOverview, MailOverview } from '@sluice/operations'
+import type { MailOverview } from '@sluice/mail'
+import type { AliveWorker, HistoryPeriod, HistorySlot, ImportOverview } from '@sluice/operations'
 
 /** The data of the overview. */
 export interface Overview {

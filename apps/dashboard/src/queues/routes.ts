@@ -1,12 +1,6 @@
 import { withPausers } from '@sluice/audit-log'
-import {
-  historyRecordedAt,
-  importOverview,
-  listWorkers,
-  mailOverview,
-  readHistory,
-  rowsByMinute,
-} from '@sluice/operations'
+import { mailOverview } from '@sluice/mail'
+import { historyRecordedAt, importOverview, listWorkers, readHistory, rowsByMinute } from '@sluice/operations'
 import type { PageRoutes } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { periodOf } from './history-charts.ts'

@@ -31,8 +31,13 @@ const longestPauseMs = Math.max(...retryPausesSeconds) * 1000
 
 const uniqueViolation = '23505'
 
+/** Maximum number of tries of an export. A claim beyond it only fails the export. */
+export const mostTries = retryPausesSeconds.length + 1
+
 /** When a worker may take over the export `e` of a dead worker: at once, and after longer pauses if it dies again. */
-const takenOverAt = sql`e.lease_until + make_interval(secs => (array[0, ${sql.raw(retryPausesSeconds.join(', '))}])[e.tries])`
+const takenOverAt = sql`e.lease_until + make_interval(
+  secs => (array[0, ${sql.raw(retryPausesSeconds.join(', '))}])[least(e.tries, ${sql.lit(mostTries)})]
+)`
 
 /**
  * Builds the condition that a worker can claim the export `e`: its worker died, or it waits and no other export of the

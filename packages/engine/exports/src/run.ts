@@ -7,7 +7,7 @@ import { headerLine } from '@sluice/csv'
 import { copyOut, type Database, sql } from '@sluice/database'
 import { keepUsers, registeredKeys } from '@sluice/profiles'
 import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
-import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, retryPausesSeconds } from './claim.ts'
+import { type ExportClaim, ExportClaimLost, heldBy, keepClaim, mostTries, retryPausesSeconds } from './claim.ts'
 import { type ExportContext, exportKey } from './context.ts'
 import { copyStatement, type ExportColumn } from './statement.ts'
 import { showExport } from './view.ts'
@@ -43,8 +43,7 @@ export async function runExport(
   log.info({ tries: claim.tries }, 'export claimed')
   try {
     // The workers of all earlier tries may have died, so that none of them has failed the export.
-    if (claim.tries > retryPausesSeconds.length + 1)
-      throw new ExportImpossible(fileMessages.tooManyAttempts(claim.tries - 1))
+    if (claim.tries > mostTries) throw new ExportImpossible(fileMessages.tooManyAttempts(mostTries))
     const rows = await writeFile(context, claim, progress, signal)
     await complete(context, claim, rows, progress.bytes)
     log.info({ rows, bytes: progress.bytes }, 'export completed')

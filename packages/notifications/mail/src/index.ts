@@ -10,7 +10,15 @@ export { type HeldImport, heldNotification } from './held-notification.ts'
 export { removeOldMails } from './history.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'
 export { type Invited, invitation } from './invitation.ts'
-export { dueMails, enqueueMails, type MailId, mailBacklog, nextMails } from './outbox.ts'
+export {
+  dueMails,
+  enqueueMails,
+  type MailId,
+  type MailOverview,
+  mailBacklog,
+  mailOverview,
+  nextMails,
+} from './outbox.ts'
 export { type RefusedFile, refusedFileNotification } from './refused-file-notification.ts'
 export { type Mailer, mailerSettings, openMailer, type SendOutcome } from './send.ts'
 export { signInLink } from './sign-in-link.ts'

@@ -47,6 +47,28 @@ export async function mailBacklog(db: Database): Promise<{ waiting: number; over
   return rows[0] ?? { waiting: 0, overdue: 0 }
 }
 
+/** The state of the outbox. */
+export interface MailOverview {
+  /** Mails that are being retried or were not tried yet. */
+  waiting: number
+  /** When the oldest waiting mail was written, without mails that wait for their app's next hour. */
+  waitingSince: Date | undefined
+  /** Mails that failed for good within the last 24 hours. */
+  failed: number
+}
+
+/** Returns the state of the outbox of all apps. */
+export async function mailOverview(db: Database): Promise<MailOverview> {
+  const { rows } = await sql<{ waiting: number; waiting_since: Date | null; failed: number }>`
+    select
+      (select count(*) from mails where state = 'waiting') as waiting,
+      (select min(created_at) from mails where state = 'waiting' and not ${isHourFull}) as waiting_since,
+      (select count(*) from mails where state = 'failed' and failed_at > now() - interval '24 hours') as failed
+  `.execute(db)
+  const [row] = rows
+  return { waiting: row?.waiting ?? 0, waitingSince: row?.waiting_since ?? undefined, failed: row?.failed ?? 0 }
+}
+
 /** The longest pause before another attempt, seconds. */
 export const longestRetrySeconds = 4500
 

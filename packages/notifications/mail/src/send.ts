@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config'
-import { type Database, sql } from '@sluice/database'
+import { type Database, sql, untilAnswered } from '@sluice/database'
 import { isAttemptDue, isHourOver, longestRetrySeconds, type MailId } from './outbox.ts'
 import { mailSettings, openTransport } from './transport.ts'
 
@@ -47,9 +47,10 @@ export function openMailer(
 
   return {
     async send(id) {
-      // The time limit starts before the claim, because the lease starts in Postgres and the answer to the claim may be
+      // Both limits start before the claim, because the lease starts in Postgres and the answer to the claim may be
       // late.
       const deadline = AbortSignal.timeout(limitMs)
+      const leaseEnd = AbortSignal.timeout(leaseMs)
       const overdue = await failOverdue(db, id)
       if (overdue !== undefined) return { outcome: 'failed', error: overdue.last_error, attempt: overdue.attempt }
       const mail = await claim(db, id, settings.MAILS_PER_HOUR)
@@ -59,9 +60,11 @@ export function openMailer(
         await transport.deliver({ ...mail, id: mail.mail_id, unsubscribeUrl }, deadline)
       } catch (error) {
         const tooLong = new Error(`the mail server took longer than ${limitMs / 1000} s in all`)
-        return await postpone(db, id, mail.attempt, deadline.aborted ? tooLong : error)
+        return await postpone(db, id, mail, deadline.aborted ? tooLong : error)
       }
-      await attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null }).execute()
+      const sent = attempt(db, id, mail.attempt).set({ state: 'sent', sent_at: sql<Date>`now()`, last_error: null })
+      // Without the record, the mail would be sent again.
+      await untilAnswered(() => sent.execute(), leaseEnd)
       return { outcome: 'sent' }
     },
     close: () => transport.close(),
@@ -75,6 +78,8 @@ interface ClaimedMail {
   text: string
   html: string
   attempt: number
+  /** The beginning of the hour in which the mail was counted, as Postgres writes it. */
+  hour: string
   /** The recipient's key for ending mails. */
   unsubscribe_key: string
 }
@@ -135,19 +140,24 @@ async function claim(db: Database, { appId, mailId }: MailId, mailsPerHour: numb
         mails = case when ${isHourOver} then 1 else mail_counts.mails + 1 end,
         most = excluded.most
       where ${isHourOver} or mail_counts.mails < excluded.most
-      returning app_id
+      returning app_id, began_at
     )
     update mails
     set attempt = attempt + 1, next_attempt_at = now() + make_interval(secs => ${afterDeathSeconds})
     from counted where mails.app_id = ${appId} and mails.mail_id = ${mailId}
-    returning mail_id, recipient, subject, text, html, attempt, (
+    returning mail_id, recipient, subject, text, html, attempt, counted.began_at::text as hour, (
       select unsubscribe_key from members where members.app_id = ${appId} and members.email = mails.recipient
     ) as unsubscribe_key
   `.execute(db)
   return rows[0]
 }
 
-async function postpone(db: Database, id: MailId, attempts: number, cause: unknown): Promise<SendOutcome> {
+async function postpone(
+  db: Database,
+  id: MailId,
+  { attempt: attempts, hour }: ClaimedMail,
+  cause: unknown,
+): Promise<SendOutcome> {
   const error = cause instanceof Error ? cause.message : String(cause)
   const isFinal = sql`(${isRefusal(cause)}::boolean or created_at < now() - make_interval(days => ${longestWaitDays}))`
   const postponed = await attempt(db, id, attempts)
@@ -159,17 +169,20 @@ async function postpone(db: Database, id: MailId, attempts: number, cause: unkno
     })
     .returning('state')
     .executeTakeFirst()
-  if (postponed?.state === 'waiting') await uncount(db, id.appId)
+  if (postponed?.state === 'waiting') await uncount(db, id.appId, hour)
   return { outcome: postponed?.state === 'failed' ? 'failed' : 'postponed', error, attempt: attempts }
 }
 
-/** Removes a postponed mail from its app's count: an outage of the mail server must not use up the app's limit. */
-async function uncount(db: Database, appId: number): Promise<void> {
+/**
+ * Removes a postponed mail from its app's count: an outage of the mail server must not use up the app's limit. Does
+ * nothing if another hour has begun since, which never counted the mail.
+ */
+async function uncount(db: Database, appId: number, hour: string): Promise<void> {
   await db
     .updateTable('mail_counts')
     .set({ mails: sql<number>`mails - 1` })
     .where('app_id', '=', appId)
-    .where('mails', '>', 0)
+    .where('began_at', '=', sql<Date>`${hour}::timestamptz`)
     .execute()
 }
 

@@ -20,7 +20,7 @@ export interface ClaimedDelivery extends DeliveryId {
   body: string
   attempt: number
   tries: number
-  /** The time for retries is over, and the process of the last attempt died: no further attempt is made. */
+  /** The last attempt began when the time for retries was over, and its process died: no further attempt is made. */
   isOver: boolean
   /** When the attempt began, by the clock of Postgres: Unix time, s. */
   beganAtSeconds: number
@@ -65,7 +65,7 @@ export async function claimDelivery(
         lease_until = now() + make_interval(secs => ${leaseMs / 1000}),
         next_attempt_at = now() + make_interval(secs => ${afterDeathSeconds})
       from webhook_endpoints e, (
-        select lease_until is not null and retry_until <= now() as is_over
+        select lease_until is not null and last_attempt_at >= retry_until as is_over
         from webhook_deliveries where app_id = ${appId} and delivery_id = ${deliveryId}
       ) before
       where d.app_id = ${appId} and d.delivery_id = ${deliveryId} and d.state = 'waiting' and ${isAttemptDue}

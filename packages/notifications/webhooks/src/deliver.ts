@@ -115,9 +115,7 @@ function describe(error: unknown): string {
 }
 
 async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: number): Promise<DeliveryOutcome> {
-  const recorded = await heldBy(db, delivery)
-    .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
-    .executeTakeFirst()
+  // First, because the delivery is sent again if only this was recorded.
   await db
     .updateTable('webhook_endpoints')
     .set({ failing_since: null })
@@ -125,6 +123,9 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
     .where('endpoint_id', '=', delivery.endpointId)
     .where('failing_since', 'is not', null)
     .execute()
+  const recorded = await heldBy(db, delivery)
+    .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
+    .executeTakeFirst()
   return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
 }
 
@@ -141,6 +142,11 @@ async function recordFailure(
   const isFinal = sql`(retry_until <= now() or ${isGone}::boolean)`
   const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestPauseSeconds)
   return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
+    // Before the delivery, as in a claim: a late result and the next claim must not wait for each other.
+    await sql`
+      select from webhook_endpoints
+      where app_id = ${delivery.appId} and endpoint_id = ${delivery.endpointId} for no key update
+    `.execute(tx)
     const recorded = await heldBy(tx, delivery)
       .set({
         state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,

@@ -120,6 +120,13 @@ export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 10
 /** Condition on `webhook_deliveries`: an attempt is in flight. */
 export const isInFlight = sql`(lease_until is not null and not ${isDue(sql`lease_until`, leaseMs)})`
 
+/** Builds the condition that the endpoint of a row was neither removed nor disabled. */
+const isOpen = (row: 'w' | 'd') => sql`exists (
+  select from webhook_endpoints e
+  where e.app_id = ${sql.ref(`${row}.app_id`)} and e.endpoint_id = ${sql.ref(`${row}.endpoint_id`)}
+    and removed_at is null and disabled_at is null
+)`
+
 /** Selects the due deliveries of the endpoint `w`, oldest first, at most {@link attemptsOfEndpoint}. */
 function nextOfEndpoint(): RawBuilder<unknown> {
   const some = (condition: RawBuilder<unknown>) => sql`(
@@ -131,10 +138,7 @@ function nextOfEndpoint(): RawBuilder<unknown> {
   return sql`
     select app_id, delivery_id, attempt, next_attempt_at, row_number() over (order by next_attempt_at) as place
     from (${some(isPast)} union all ${some(isTooFarAhead)}) each
-    where exists (
-      select from webhook_endpoints e where e.app_id = w.app_id and e.endpoint_id = w.endpoint_id
-        and removed_at is null and disabled_at is null
-    )
+    where ${isOpen('w')}
   `
 }
 
@@ -166,7 +170,8 @@ export async function dueDeliveries(db: Database, limit: number): Promise<DueDel
 
 /**
  * Returns the number of waiting deliveries and of failing endpoints, and for how many seconds the most overdue delivery
- * has been due. Apps with an attempt in flight do not count for the last figure: their receivers may be slow.
+ * has been due. For the last figure, apps with an attempt in flight do not count, because their receivers may be slow.
+ * Nor do endpoints that were removed or disabled, because nothing is sent to them.
  */
 export async function webhookBacklog(
   db: Database,
@@ -174,7 +179,7 @@ export async function webhookBacklog(
   const { rows } = await sql<{ waiting: number; overdue: number; failing: number }>`
     select count(*) as waiting,
       (select count(*) from webhook_endpoints where failing_since is not null) as failing,
-      greatest(coalesce(extract(epoch from now() - min(next_attempt_at) filter (where not exists (
+      greatest(coalesce(extract(epoch from now() - min(next_attempt_at) filter (where ${isOpen('d')} and not exists (
         select from webhook_deliveries o where o.app_id = d.app_id and ${isInFlight}
       ))), 0), 0)::float8 as overdue
     from webhook_deliveries d where state = 'waiting'

@@ -16,6 +16,5 @@ export {
   type PausedApp,
   type Waiting,
 } from './imports.ts'
-export { type MailOverview, mailOverview } from './mails.ts'
 export { rowsByMinute } from './throughput.ts'
 export { type AliveWorker, listWorkers } from './workers.ts'

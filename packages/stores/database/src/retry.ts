@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { hasOutsideCause } from './refusal.ts'
 
 const retryable = new Set(['40001', '40P01']) // serialization failure, deadlock
 const uniqueViolation = '23505'
@@ -25,6 +27,33 @@ export async function retryConflicts<Result>(transaction: (isRetry: boolean) => 
       return await transaction(tries > 1)
     } catch (error) {
       if (tries === 10 || !isConflict(error)) throw error
+    }
+  }
+}
+
+/** Pause before a statement is sent again. */
+const reconnectDelayMs = 500
+
+/**
+ * Maximum number of times that a statement is sent. Afterwards the lease of the work runs out, and another process
+ * recovers it. A connection that does not open takes 10 s.
+ */
+const reconnectTries = 100
+
+/**
+ * Repeats a statement while it fails for a reason outside itself, for example because no connection to Postgres can be
+ * used. Throws the last error after {@link reconnectTries} tries, or when the signal aborts.
+ */
+export async function untilAnswered<Result>(
+  statement: () => Promise<Result>,
+  stop: AbortSignal | undefined,
+): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await statement()
+    } catch (error) {
+      if (!hasOutsideCause(error) || tries === reconnectTries || stop?.aborted) throw error
+      await delay(reconnectDelayMs, undefined, { signal: stop }).catch(() => {}) // one last try
     }
   }
 }

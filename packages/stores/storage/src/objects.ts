@@ -1,16 +1,17 @@
 import { addAbortSignal, Readable } from 'node:stream'
 import {
-  AbortMultipartUploadCommand,
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
 } from '@aws-sdk/client-s3'
 import { type Clients, longRequestMs, responseTimeoutMs, statusOf } from './client.ts'
 import { deleteObjects } from './delete-objects.ts'
 import { ObjectGone, ObjectReplaced, toRefusal } from './errors.ts'
+import { abortUpload } from './parts.ts'
 import { timeOutStalledBody } from './stalled-body.ts'
 import type { ListedObject, ReadOptions, Storage } from './storage.ts'
 
@@ -88,10 +89,12 @@ export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Stor
         )
       }
       // The parts that a killed process has uploaded are not objects, but they take up room.
-      const { Uploads: begun = [] } = await calls.send(new ListMultipartUploadsCommand({ Bucket, Prefix }))
-      for (const { Key, UploadId } of begun) {
-        await calls.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-      }
+      let page: ListMultipartUploadsCommandOutput | undefined
+      do {
+        const after = { KeyMarker: page?.NextKeyMarker, UploadIdMarker: page?.NextUploadIdMarker }
+        page = await calls.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...after }))
+        for (const { Key, UploadId } of page.Uploads ?? []) await abortUpload(calls, { Bucket, Key, UploadId })
+      } while (page.IsTruncated === true && page.Uploads !== undefined)
     },
   }
 }

@@ -1,9 +1,11 @@
 import {
   AbortMultipartUploadCommand,
+  type AbortMultipartUploadCommandInput,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
   ListPartsCommand,
   type Part,
+  type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { type Clients, longRequestMs, statusOf } from './client.ts'
@@ -57,13 +59,16 @@ export function partCalls({ bucket: Bucket, calls, long }: Clients): Pick<Storag
       await refused(Key, long.send(new CompleteMultipartUploadCommand(about), { requestTimeout: longRequestMs }))
     },
 
-    async abortParts(Key, UploadId) {
-      try {
-        await calls.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-      } catch (error) {
-        if (statusOf(error) !== 404) throw error
-      }
-    },
+    abortParts: (Key, UploadId) => abortUpload(calls, { Bucket, Key, UploadId }),
+  }
+}
+
+/** Aborts an upload in parts. Succeeds if there is no such upload: somebody else may be aborting it. */
+export async function abortUpload(client: S3Client, about: AbortMultipartUploadCommandInput): Promise<void> {
+  try {
+    await client.send(new AbortMultipartUploadCommand(about))
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error
   }
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, retryConflicts, sql } from '@sluice/database'
+import { type Database, type RawBuilder, retryConflicts, sql } from '@sluice/database'
 
 /** A table with rows of apps, and the column by which an app's rows are deleted in batches. */
 interface AppTable {
   name: string
-  /** The column that follows `app_id` in an index; undefined if an app has few rows. */
+  /** The column that follows `app_id` in an index, with few rows for each of its values; undefined if there is none. */
   key?: { column: string; type: 'text' | 'uuid' | 'bytea' }
 }
 
@@ -57,7 +57,7 @@ export async function deleteRows(
   shutdown: AbortSignal | undefined,
 ): Promise<number> {
   const table = sql.table(name)
-  if (key === undefined) return await run(sql`delete from ${table} where app_id = ${appId}`, db)
+  if (key === undefined) return await deleteInAnyOrder(db, table, appId, shutdown)
   const column = sql.ref(key.column)
   const typed = (value: string) => sql`${value}::${sql.raw(key.type)}`
   let deleted = 0
@@ -75,6 +75,26 @@ export async function deleteRows(
     deleted += await retryConflicts(() => run(sql`delete from ${table} where ${rest} ${upTo}`, db))
     if (last === undefined) return deleted
     after = last
+    await delay((performance.now() - began) * restPerBatch, undefined, { signal: shutdown })
+  }
+}
+
+/** Deletes an app's rows of a table whose rows no single column divides into batches. */
+async function deleteInAnyOrder(
+  db: Database,
+  table: RawBuilder<unknown>,
+  appId: number,
+  shutdown: AbortSignal | undefined,
+): Promise<number> {
+  const some = sql`array(select ctid from ${table} where app_id = ${appId} limit ${batchRows})`
+  for (let deleted = 0; ; ) {
+    shutdown?.throwIfAborted()
+    const began = performance.now()
+    const rows = await retryConflicts(() =>
+      run(sql`delete from ${table} where app_id = ${appId} and ctid = any(${some})`, db),
+    )
+    if (rows === 0) return deleted
+    deleted += rows
     await delay((performance.now() - began) * restPerBatch, undefined, { signal: shutdown })
   }
 }

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileMessages } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
-import { isConnectionFailure, NothingFound } from '@sluice/database'
+import { NothingFound, untilAnswered } from '@sluice/database'
 import { KeyLimitExceeded } from '@sluice/profiles'
 import { ObjectGone, ObjectReplaced } from '@sluice/storage'
 import { ClaimLost, postpone, releaseClaim } from '../order/claim.ts'
@@ -84,33 +83,6 @@ async function countsAsTry(error: unknown, { context, batches }: Run): Promise<b
 
 function isLastTry({ context, tries }: Run): boolean {
   return tries >= context.settings.IMPORT_ATTEMPTS
-}
-
-/** Pause before a statement is sent again. */
-const reconnectDelayMs = 500
-
-/**
- * Maximum number of times that a statement is sent. Afterwards the lease runs out, and another worker recovers the
- * import. A connection that does not open takes 10 s.
- */
-const reconnectTries = 100
-
-/**
- * Repeats a statement while no connection to Postgres can be used. Throws the last error after {@link reconnectTries}
- * tries, or when the signal aborts.
- */
-export async function untilAnswered<Result>(
-  statement: () => Promise<Result>,
-  stop: AbortSignal | undefined,
-): Promise<Result> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await statement()
-    } catch (error) {
-      if (!isConnectionFailure(error) || tries === reconnectTries || stop?.aborted) throw error
-      await delay(reconnectDelayMs, undefined, { signal: stop }).catch(() => {}) // one last try
-    }
-  }
 }
 
 /** Returns why the import fails, if this was the last try and the file may be the cause; undefined otherwise. */

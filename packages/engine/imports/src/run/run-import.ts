@@ -1,6 +1,7 @@
 import { type Batches, type Columns, openBatches } from '@sluice/batches'
 import { fileMessages, limits } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
+import { untilAnswered } from '@sluice/database'
 import { inImportTrace } from '@sluice/traces'
 import type { ImportContext } from '../context.ts'
 import { ImportFile } from '../file/source.ts'
@@ -13,7 +14,7 @@ import { stateOf } from '../states.ts'
 import { passCheck, reasonsToHold } from './check.ts'
 import { appliesNothing, progressStatements } from './progress.ts'
 import { type Outcome, type Run, rowCounts } from './run.ts'
-import { endAfterError, NoTryLeft, untilAnswered } from './run-errors.ts'
+import { endAfterError, NoTryLeft } from './run-errors.ts'
 import { applyUndo } from './undo.ts'
 
 /**

@@ -44,6 +44,7 @@ export class Client extends pg.Client {
   #host: Host | undefined
   /** A statement was refused because the server is read-only. */
   #isReadOnly = false
+  #hasFailed = false
 
   constructor(options: ClientOptions) {
     super(options.config)
@@ -51,7 +52,15 @@ export class Client extends pg.Client {
     this.#settings = settingsStatement(options.settings)
     // An error without a listener would end the process. pg's pool listens only to connections that nobody uses, and
     // BullMQ not to all that it uses. A server may even end a connection in the message that opens it.
-    this.on('error', options.onError)
+    this.on('error', (error) => {
+      this.#hasFailed = true
+      options.onError(error)
+    })
+  }
+
+  /** The connection has ended, or pg sends nothing more on it: Postgres has announced that it ends the connection. */
+  get isBroken(): boolean {
+    return this.#hasFailed || this.connection.stream.destroyed
   }
 
   /**

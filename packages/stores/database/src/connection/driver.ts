@@ -119,7 +119,7 @@ class PooledConnection implements DatabaseConnection {
     try {
       return await this.#client.run(statements)
     } catch (error) {
-      if (this.#client.connection.stream.destroyed) noteConnectionFailure(error)
+      if (this.#client.isBroken) noteConnectionFailure(error)
       throw error
     } finally {
       clearTimeout(timer)
