@@ -83,6 +83,16 @@ function refusalOf(found: FoundImport): string | undefined {
   return found.undone_by === null ? undefined : `it is already undone by ${found.undone_by}`
 }
 
+/** The types of an import, and of the keys that were disabled after some of its rows had changed them. */
+const changedTypes = sql<string>`(
+  select coalesce(json_object_agg(key, type), '{}') from (
+    select key, value as type from json_each_text(types)
+    union all
+    select k.key, k.type from profile_keys k
+    where k.app_id = imports.app_id and changes -> 'keys' ? k.key and types -> k.key is null
+  ) changed
+)`
+
 async function queueUndo(
   tx: Database,
   { appId, importId }: ImportId,
@@ -109,7 +119,7 @@ async function queueUndo(
           'changes_file_key as object_key',
           'file_name',
           sql<'application/gzip'>`'application/gzip'`.as('content_type'),
-          'types',
+          changedTypes.as('types'),
         ])
         .where('app_id', '=', appId)
         .where('import_id', '=', importId),
