@@ -73,11 +73,15 @@ export function wholeNumber(least: number, most: number) {
   })
 }
 
-/** Returns a schema for an address with one of these schemes. Its output has no trailing slash. */
+/**
+ * Returns a schema for an address with one of these schemes. Its output has no trailing slash. Refuses capitals in the
+ * scheme and white space around the address: a URL may have them, but the text itself is compared and continued.
+ */
 export function address(...schemes: string[]) {
   return parsed(`must be an address that begins with ${schemes.join(':// or ')}://`, (text) => {
-    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined
-    return scheme !== undefined && schemes.includes(scheme) ? text.replace(/\/+$/, '') : undefined
+    const isAddress =
+      schemes.some((scheme) => text.startsWith(`${scheme}://`)) && URL.canParse(text) && text === text.trim()
+    return isAddress ? text.replace(/\/+$/, '') : undefined
   })
 }
 
