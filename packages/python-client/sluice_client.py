@@ -618,14 +618,17 @@ class _Upload:
                 is_refused = getattr(error, "status", None) == 403
                 if not is_refused:
                     retries.pause(error, min(time.monotonic() - self._moved, _TIMEOUT))
+                    is_renewed = False
                 elif is_renewed:
                     raise
                 else:
                     renewed = self._renew(requested, body, error)
                     if renewed is None:
                         return requested.import_id
+                    # An earlier call with the same key may have begun the
+                    # replacement of an expired import.
+                    is_renewed = renewed.import_id == requested.import_id
                     requested = renewed
-                is_renewed = is_refused
 
     def _declaration(self) -> Dict[str, Any]:
         """Returns the body of the first request."""
@@ -700,8 +703,8 @@ class _Upload:
         state = self._client._send(path, patience=patience)[0]["state"]
         if state not in ("awaiting_upload", "expired"):
             return None
-        if state == "expired":
-            self._key = _key()
+        if state == "expired":  # all calls with the same key find one replacement
+            self._key = old.import_id
         renewed = self._announce(body, patience)
         if renewed.url == old.url:
             raise refusal
