@@ -1,7 +1,7 @@
 import type { ImportView, NewKeys, UploadDescriptor } from '@sluice/contract/answers'
 import { limits } from '@sluice/contract/limits'
 import type { ValueType } from '@sluice/contract/value-type'
-import { checksumOf } from './checksum.ts'
+import { checksumOf, ofFile } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'
 import { Retries } from './retries.ts'
@@ -177,6 +177,6 @@ function nameOf(file: Blob, { fileName }: ImportOptions): string | undefined {
 async function contentTypeOf(file: Blob, name: string | undefined): Promise<'text/csv' | 'application/gzip'> {
   if (name !== undefined && /\.(gz|gzip)$/i.test(name)) return 'application/gzip'
   if (name !== undefined && /\.csv$/i.test(name)) return 'text/csv'
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  const [first, second] = new Uint8Array(await ofFile(file.slice(0, 2).arrayBuffer()))
   return first === 0x1f && second === 0x8b ? 'application/gzip' : 'text/csv'
 }
