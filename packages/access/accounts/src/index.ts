@@ -2,6 +2,7 @@ export {
   createApp,
   findApp,
   listApps,
+  lockApp,
   registerToken,
   renameApp,
   replaceToken,
