@@ -1,8 +1,17 @@
-import { createApp } from '@sluice/accounts'
+import { addMember, createApp, removeMember } from '@sluice/accounts'
 import { sql } from '@sluice/database'
-import { createLink, findVisitor, inviteMember, openSigner, redeemLink } from '@sluice/sign-in'
+import {
+  createLink,
+  findVisitor,
+  inviteMember,
+  openSigner,
+  type ProviderSignIn,
+  redeemLink,
+  signInAtProvider,
+} from '@sluice/sign-in'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -32,6 +41,39 @@ test('a session ends 7 days after signing in, although it is used', async () => 
   expect(await findVisitor(database.db, session)).toMatchObject({ email: 'anna@example.com' })
   await age('1 hour')
   expect(await findVisitor(database.db, session)).toBeUndefined()
+})
+
+test('a sign-in at a provider while the person is removed leaves no session for the time when they are added again', async () => {
+  const { db } = database
+  const [email, other] = ['removed@example.com', 'other@example.com']
+  const { appId } = await createApp(db, { name: 'Shop', email: other })
+  await addMember(db, appId, email)
+  const identity = { issuer: 'https://id.example.com', subject: 'removed', email, isInOperatorGroup: false }
+  await signInAtProvider(db, identity)
+  const waiting = async () => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    `.execute(db)
+    return rows[0]?.n ?? 0
+  }
+  let removed: Promise<unknown> = Promise.resolve()
+  let signedIn: Promise<ProviderSignIn> | undefined
+  await db.transaction().execute(async (tx) => {
+    // The removal forgets the account last.
+    await sql`select from provider_accounts where email = ${email} for update`.execute(tx)
+    removed = removeMember(db, appId, email)
+    await until('the removal waits', async () => (await waiting()) === 1)
+    let isDone = false
+    signedIn = signInAtProvider(db, identity).finally(() => {
+      isDone = true
+    })
+    await until('the sign-in has ended or waits', async () => isDone || (await waiting()) === 2)
+  })
+  await removed
+  const result = await signedIn
+  await addMember(db, appId, email)
+  const session = result?.outcome === 'signed in' ? result.secret : ''
+  expect(await findVisitor(db, session)).toBeUndefined()
 })
 
 test('the database contains no secret of a link, a session or an invitation', async () => {

@@ -1,3 +1,4 @@
+import { lockSessions } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret } from '../secret.ts'
 import { insertSession } from '../session.ts'
@@ -42,6 +43,7 @@ export async function signInAtProvider(db: Database, identity: Identity, current
 /** Binds the address to the account if both are free. Returns why the person may not sign in, or undefined. */
 async function refuse(tx: Database, identity: VerifiedIdentity) {
   const { issuer, subject, email, isInOperatorGroup } = identity
+  await lockSessions(tx, email)
   const { rows } = await sql<{ may: boolean }>`
     select ${isInOperatorGroup}::boolean or exists (select from members where email = ${email})
       or exists (select from operators where email = ${email}) as may
