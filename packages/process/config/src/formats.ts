@@ -37,12 +37,16 @@ export function writtenDuration(least: string, most: string) {
   })
 }
 
+/** A hundred years. A window of any length would exceed what Postgres stores, for all that it counts with it. */
+const longestWindowMs = 36_500 * 86_400_000
+
 /** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window in ms. */
 export const rateLimit = parsed('must be a rate in whole seconds such as 1000/60s or 10/10m', (text) => {
   const [count = '', window = ''] = text.split('/', 2)
   const windowMs = duration.safeParse(window).data ?? 0
   if (!/^[1-9]\d{0,8}$/.test(count) || text !== `${count}/${window}`) return undefined
-  return windowMs < 1000 || windowMs % 1000 > 0 ? undefined : { requests: Number(count), windowMs }
+  const isWindow = windowMs >= 1000 && windowMs <= longestWindowMs && windowMs % 1000 === 0
+  return isWindow ? { requests: Number(count), windowMs } : undefined
 })
 
 /** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` have their own unit. Returns bytes. */
