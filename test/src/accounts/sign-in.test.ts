@@ -1,7 +1,11 @@
 import { addMember, createApp, removeMember } from '@sluice/accounts'
 import { sql } from '@sluice/database'
 import {
+  acceptInvitation,
+  addOperator,
   createLink,
+  findInvitation,
+  findLink,
   findVisitor,
   inviteMember,
   openSigner,
@@ -74,6 +78,40 @@ test('a sign-in at a provider while the person is removed leaves no session for 
   await addMember(db, appId, email)
   const session = result?.outcome === 'signed in' ? result.secret : ''
   expect(await findVisitor(db, session)).toBeUndefined()
+})
+
+// docs/faults.md, Postgres: a stored time further ahead than anyone sets counts as due.
+test('what was to expire is not valid for longer because Postgres’s clock was set back by a day', async () => {
+  const { db } = database
+  const email = 'late@example.com'
+  const { session } = await signIn(email)
+  const unused = (await createLink(db, email))?.secret ?? ''
+  const { appId } = await createApp(db, { name: 'Shop', email: 'owner@example.com' })
+  const invited = await inviteMember(db, appId, { email: 'new@example.com', by: email, memberLimit: 9 })
+  const invitation = invited.outcome === 'invited' ? invited.secret : ''
+  await addOperator(db, 'staff@example.com')
+  const identity = {
+    issuer: 'https://id.example.com',
+    subject: 's',
+    email: 'staff@example.com',
+    isInOperatorGroup: true,
+  }
+  const confirmed = await signInAtProvider(db, identity)
+  const secret = confirmed.outcome === 'signed in' ? confirmed.secret : ''
+  const valid = async () => [
+    (await findVisitor(db, session))?.email,
+    (await findVisitor(db, secret))?.email,
+    await findLink(db, unused),
+    (await findInvitation(db, appId, invitation))?.email,
+  ]
+  expect(await valid()).toEqual([email, 'staff@example.com', email, 'new@example.com'])
+  await sql`update sessions set expires_at = expires_at + interval '1 day' where email = ${email}`.execute(db)
+  await sql`update sessions set confirmed_until = confirmed_until + interval '1 day'`.execute(db)
+  await sql`update sign_in_links set expires_at = expires_at + interval '1 day'`.execute(db)
+  await sql`update invitations set expires_at = expires_at + interval '1 day'`.execute(db)
+  expect(await valid()).toEqual([undefined, undefined, undefined, undefined])
+  expect(await redeemLink(db, unused)).toBeUndefined()
+  expect(await acceptInvitation(db, appId, invitation, { signsIn: true })).toBeUndefined()
 })
 
 test('the database contains no secret of a link, a session or an invitation', async () => {

@@ -6,6 +6,12 @@ import { insertSession } from './session.ts'
 /** How long the link of an invitation is valid, days. */
 export const invitationDays = 3
 
+const dayMs = 24 * 60 * 60_000
+
+/** Whether an invitation is over: Postgres's clock may have been set back since it was made. */
+const isOver = isDue(sql`expires_at`, invitationDays * dayMs)
+const isOpen = sql<boolean>`not ${isOver}`
+
 /**
  * Limits of the mails that ask a person to confirm an address. The first two limits keep one app from flooding
  * strangers. The last limit keeps several apps from flooding the same address; one app alone cannot reach it.
@@ -108,12 +114,9 @@ async function countMail(tx: Database, appId: number, email: string): Promise<nu
   return rows[0]?.wait_ms ?? 0
 }
 
-/** How long a mail counts, ms. */
-const dayMs = 24 * 60 * 60_000
-
 /** Deletes invitations whose link has expired, and records of mails that no longer count. */
 async function deleteExpired(tx: Database, appId: number): Promise<void> {
-  await tx.deleteFrom('invitations').where('app_id', '=', appId).where('expires_at', '<', sql<Date>`now()`).execute()
+  await tx.deleteFrom('invitations').where('app_id', '=', appId).where(isOver).execute()
   await tx
     .deleteFrom('invitation_mails')
     .where('app_id', '=', appId)
@@ -127,7 +130,7 @@ export async function listInvitations(db: Database, appId: number): Promise<Invi
     .selectFrom('invitations')
     .select(['email', 'invited_by', 'expires_at'])
     .where('app_id', '=', appId)
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(isOpen)
     .orderBy('email')
     .execute()
   return rows.map((row) => ({ email: row.email, invitedBy: row.invited_by, expiresAt: row.expires_at }))
@@ -148,7 +151,7 @@ export async function findInvitation(
     .select(['email', 'invited_by', 'name'])
     .where('invitations.app_id', '=', appId)
     .where('secret_hash', '=', hashSecret(secret))
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(isOpen)
     .executeTakeFirst()
   return row && { email: row.email, invitedBy: row.invited_by, appName: row.name }
 }
@@ -172,7 +175,7 @@ export async function acceptInvitation(
       .deleteFrom('invitations')
       .where('app_id', '=', appId)
       .where('secret_hash', '=', hashSecret(secret))
-      .where('expires_at', '>', sql<Date>`now()`)
+      .where(isOpen)
       .returning('email')
       .executeTakeFirst()
     if (accepted === undefined) return undefined

@@ -1,11 +1,8 @@
 import { lockSessions } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret } from '../secret.ts'
-import { insertSession } from '../session.ts'
+import { confirmationMinutes, insertSession, isSessionOver } from '../session.ts'
 import type { Identity } from './identity.ts'
-
-/** How long a session is valid after the provider confirmed the person, minutes. */
-const confirmationMinutes = 15
 
 /** A person with a verified address. */
 type VerifiedIdentity = Identity & { email: string }
@@ -69,7 +66,7 @@ async function confirm(tx: Database, identity: Identity, secret: string): Promis
   const { numAffectedRows } = await sql`
     update sessions set confirmed_until = now() + make_interval(mins => ${confirmationMinutes}),
       operator_by_group = ${identity.isInOperatorGroup}
-    where secret_hash = ${hashSecret(secret)} and expires_at > now()
+    where secret_hash = ${hashSecret(secret)} and not ${isSessionOver}
       and issuer = ${identity.issuer} and subject = ${identity.subject} and email = ${identity.email}
   `.execute(tx)
   return Number(numAffectedRows ?? 0) > 0
@@ -95,7 +92,7 @@ export async function isOfProvider(db: Database, secret: string): Promise<boolea
     .selectFrom('sessions')
     .select('issuer')
     .where('secret_hash', '=', hashSecret(secret))
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(sql<boolean>`not ${isSessionOver}`)
     .where('issuer', 'is not', null)
     .executeTakeFirst()
   return session !== undefined
