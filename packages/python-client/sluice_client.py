@@ -366,7 +366,7 @@ class Sluice:
         ends in any other state, or is held.
         """
         import_id = self.upload(file, **options)
-        view = self.wait_for_import(import_id, options.get("on_progress"))
+        view = self._wait(import_id, options.get("on_progress"), uploaded=True)
         if view["state"] != "completed":
             raise ImportFailedError(view)
         return view
@@ -388,8 +388,7 @@ class Sluice:
 
         Another process can wait for an import whose ID it knows.
         """
-        path = f"{_IMPORTS}/{quote(import_id, safe='')}"
-        return cast(ImportView, self._poll(path, on_progress, waits=True))
+        return self._wait(import_id, on_progress)
 
     def export(
         self,
@@ -486,20 +485,37 @@ class Sluice:
             raise SluiceError(f"{self._api} is not an API of Sluice")
         return parsed, answer.headers
 
-    def _poll(self, path: str, on_progress: Optional[OnProgress], waits: bool = False) -> Any:
+    def _wait(
+        self, import_id: str, on_progress: Optional[OnProgress], uploaded: bool = False
+    ) -> ImportView:
+        path = f"{_IMPORTS}/{quote(import_id, safe='')}"
+        return cast(ImportView, self._poll(path, on_progress, waits=True, uploaded=uploaded))
+
+    def _poll(
+        self,
+        path: str,
+        on_progress: Optional[OnProgress],
+        waits: bool = False,
+        uploaded: bool = False,
+    ) -> Any:
         """Returns the last view of an import or an export.
 
-        With `waits`, the API answers at the next change of state.
+        With `waits`, the API answers at the next change of state. With
+        `uploaded`, storage has the file: an import that expired during a slow
+        upload is queued when the service notices the file.
         """
+        began = time.monotonic()
         known = None
         pause = _FIRST_POLL
         while True:
             asked = time.monotonic()
             query = f"?wait={math.ceil(pause)}&state={known}" if waits and known else ""
             view, _ = self._send(path + query, patience=self._outage_patience)
-            _report(on_progress, Progress("processing", view=view))
-            if view["finished_at"] is not None or view["state"] == "held":
-                return view
+            expired = uploaded and view["state"] == "expired"
+            if not expired or asked - began >= self._outage_patience:
+                _report(on_progress, Progress("processing", view=view))
+                if view["finished_at"] is not None or view["state"] == "held":
+                    return view
             if not waits:
                 time.sleep(pause)
             elif view["state"] == known:
@@ -618,14 +634,17 @@ class _Upload:
                 is_refused = getattr(error, "status", None) == 403
                 if not is_refused:
                     retries.pause(error, min(time.monotonic() - self._moved, _TIMEOUT))
+                    is_renewed = False
                 elif is_renewed:
                     raise
                 else:
                     renewed = self._renew(requested, body, error)
                     if renewed is None:
                         return requested.import_id
+                    # An earlier call with the same key may have begun the
+                    # replacement of an expired import.
+                    is_renewed = renewed.import_id == requested.import_id
                     requested = renewed
-                is_renewed = is_refused
 
     def _declaration(self) -> Dict[str, Any]:
         """Returns the body of the first request."""
@@ -700,8 +719,8 @@ class _Upload:
         state = self._client._send(path, patience=patience)[0]["state"]
         if state not in ("awaiting_upload", "expired"):
             return None
-        if state == "expired":
-            self._key = _key()
+        if state == "expired":  # all calls with the same key find one replacement
+            self._key = old.import_id
         renewed = self._announce(body, patience)
         if renewed.url == old.url:
             raise refusal

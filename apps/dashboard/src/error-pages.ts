@@ -1,3 +1,4 @@
+import { UnknownApp } from '@sluice/accounts'
 import { html } from '@sluice/html'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ForeignForm } from './access/forms.ts'
@@ -14,7 +15,7 @@ import { sendPage } from './layout/page.ts'
 export function answerErrors(dashboard: FastifyInstance): void {
   dashboard.setNotFoundHandler((_, reply) => notFound(reply))
   dashboard.setErrorHandler((error, request, reply) => {
-    if (error instanceof PageNotFound) return notFound(reply)
+    if (error instanceof PageNotFound || error instanceof UnknownApp) return notFound(reply)
     if (error instanceof ForeignForm) return foreignForm(reply)
     if (error instanceof UnreadableText) return unreadable(reply)
     if (error instanceof TooManyRequests) return tooMany(reply, error)

@@ -6,9 +6,9 @@ import { openLine, type Progress } from './progress.ts'
 import { count } from './text.ts'
 
 /**
- * Waits until an import of `file` has ended or is held, and returns it. Prints its ID at once on stderr, and on a
- * terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import with `program`,
- * and ends the process with exit code 130.
+ * Waits until an import of `file`, which is uploaded, has ended or is held, and returns it. Prints its ID at once on
+ * stderr, and on a terminal how far it is. Ctrl-C ends only the waiting: it prints how to find and to cancel the import
+ * with `program`, and ends the process with exit code 130.
  */
 export async function watchImport(
   client: Sluice,
@@ -27,6 +27,7 @@ export async function watchImport(
   process.once('SIGINT', leave)
   try {
     return await client.waitForImport(importId, {
+      isUploaded: true,
       onProgress(now) {
         if (now.phase !== 'processing' || !process.stderr.isTTY) return
         const progress = watch.describe(now.view)

@@ -1,3 +1,5 @@
+import { causeOf } from './connection.ts'
+import { SluiceError } from './errors.ts'
 import { Md5 } from './md5.ts'
 
 /** A hash of chunks. */
@@ -37,7 +39,7 @@ export async function checksumOf(
   try {
     for (;;) {
       signal?.throwIfAborted()
-      const { done, value } = await reader.read()
+      const { done, value } = await ofFile(reader.read())
       if (done) break
       hasher.update(value)
       bytes += value.length
@@ -47,4 +49,13 @@ export async function checksumOf(
     reader.cancel().catch(() => {})
   }
   return btoa(String.fromCharCode(...hasher.digest()))
+}
+
+/** Returns what was read from a file. Throws {@link SluiceError} if it cannot be read: it may have changed. */
+export async function ofFile<Result>(reading: Promise<Result>): Promise<Result> {
+  try {
+    return await reading
+  } catch (error) {
+    throw new SluiceError(`the file cannot be read: ${causeOf(error)}`)
+  }
 }

@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest'
+import { openAsBlob, truncateSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import type { ImportProgress } from './import-file.ts'
 import { type ScriptedAnswer, startScriptedServer } from './scripted-server.fixture.ts'
 import { Sluice } from './sluice.ts'
@@ -25,6 +29,33 @@ test('the progress of an upload ends with the size of the file, which is sent wi
   const [bytes, totalBytes] = [content.length, content.length]
   expect(progress.filter(({ phase }) => phase === 'checksum').at(-1)).toEqual({ phase: 'checksum', bytes, totalBytes })
   expect(progress.at(-1)).toEqual({ phase: 'upload', bytes, totalBytes })
+})
+
+test('an error of the callback, or of a file that has changed, is no fault of the network', async () => {
+  await using server = await startScriptedServer((url) => [requested(url), 'cut', requested(url), 'cut'])
+  const client = new Sluice({ api: server.url, token: 't', outagePatienceMs: 5_000 })
+  const broken = (error: Error) => (now: ImportProgress) => {
+    if (now.phase === 'upload') throw error
+  }
+  const error = new Error('no terminal')
+  await expect(client.upload(file, { onProgress: broken(error) })).rejects.toBe(error)
+
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-client-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const path = join(folder, 'people.csv')
+  await writeFile(path, content)
+  const shrinks = (now: ImportProgress) => {
+    if (now.phase === 'checksum' && now.bytes === content.length) truncateSync(path, 3)
+  }
+  const refused = await client
+    .upload(await openAsBlob(path), { fileName: 'people.csv', onProgress: shrinks })
+    .catch((error: unknown) => error)
+  expect(refused).toMatchObject({
+    name: 'SluiceError',
+    isTransient: false,
+    message: expect.stringMatching(/the file cannot be read/),
+  })
+  expect(server.received.filter(({ method }) => method === 'PUT').length).toBeLessThanOrEqual(2)
 })
 
 test('each view of a wait is reported, the last one too', async () => {

@@ -1,7 +1,7 @@
 import type { ImportView, NewKeys, UploadDescriptor } from '@sluice/contract/answers'
 import { limits } from '@sluice/contract/limits'
 import type { ValueType } from '@sluice/contract/value-type'
-import { checksumOf } from './checksum.ts'
+import { checksumOf, ofFile } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'
 import { Retries } from './retries.ts'
@@ -75,14 +75,17 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
       // Storage answers 403 when the address has expired. If storage refuses the new address as well, expiry is not the
       // reason.
       const isRefused = error instanceof UploadError && error.status === 403
-      if (!isRefused) await retries.pause(error, Math.min(performance.now() - movedAt, stallTimeoutMs))
-      else if (isRenewed) throw error
+      if (!isRefused) {
+        await retries.pause(error, Math.min(performance.now() - movedAt, stallTimeoutMs))
+        isRenewed = false
+      } else if (isRenewed) throw error
       else {
         const renewed = await firstRequest.renew(requested, error)
         if (renewed === 'stored') return requested.importId
+        // An earlier call with the same key may have begun the replacement of an expired import.
+        isRenewed = renewed.importId === requested.importId
         requested = renewed
       }
-      isRenewed = isRefused
     }
   }
 }
@@ -144,7 +147,8 @@ class FirstRequest {
     // A repeated first request returns an outdated address unless the import awaits its file.
     const { state } = await importView(this.#connection, importId, this.#signal, patienceMs)
     if (state !== 'awaiting_upload' && state !== 'expired') return 'stored'
-    if (state === 'expired') this.#key = crypto.randomUUID()
+    // All calls with the same key find the same replacement.
+    if (state === 'expired') this.#key = importId
     const renewed = await this.send(patienceMs)
     if (renewed.upload.url === upload.url) throw refusal
     return renewed
@@ -173,6 +177,6 @@ function nameOf(file: Blob, { fileName }: ImportOptions): string | undefined {
 async function contentTypeOf(file: Blob, name: string | undefined): Promise<'text/csv' | 'application/gzip'> {
   if (name !== undefined && /\.(gz|gzip)$/i.test(name)) return 'application/gzip'
   if (name !== undefined && /\.csv$/i.test(name)) return 'text/csv'
-  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  const [first, second] = new Uint8Array(await ofFile(file.slice(0, 2).arrayBuffer()))
   return first === 0x1f && second === 0x8b ? 'application/gzip' : 'text/csv'
 }

@@ -54,7 +54,8 @@ export class Sluice {
    * {@link ImportFailedError} if the import fails, is cancelled, expires, or is held for approval.
    */
   async import(file: Blob, options: ImportOptions = {}): Promise<ImportView> {
-    const view = await this.waitForImport(await this.upload(file, options), options)
+    const importId = await this.upload(file, options)
+    const view = await this.waitForImport(importId, { ...options, isUploaded: true })
     if (view.state !== 'completed') throw new ImportFailedError(view)
     return view
   }
@@ -64,16 +65,20 @@ export class Sluice {
     return await uploadFile(this.#connection, file, options)
   }
 
-  /** Does the second half of {@link import}: returns the import when it has ended or is held, in whatever state. */
+  /**
+   * Does the second half of {@link import}: returns the import when it has ended or is held, in whatever state. With
+   * `isUploaded`, {@link upload} has returned its ID, so an import that expired during a slow upload has not ended.
+   */
   async waitForImport(
     importId: string,
-    { onProgress, signal }: Pick<ImportOptions, 'onProgress' | 'signal'> = {},
+    { onProgress, signal, isUploaded }: Pick<ImportOptions, 'onProgress' | 'signal'> & { isUploaded?: boolean } = {},
   ): Promise<ImportView> {
     const onView = (view: ImportView) => onProgress?.({ phase: 'processing', view })
     return await pollUntilEnd(this.#connection, `${importPath}/${encodeURIComponent(importId)}`, {
       onView,
       signal,
       waits: true,
+      ...(isUploaded !== undefined && { isUploaded }),
     })
   }
 

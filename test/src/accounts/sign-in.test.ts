@@ -1,8 +1,21 @@
-import { createApp } from '@sluice/accounts'
+import { addMember, createApp, removeMember } from '@sluice/accounts'
 import { sql } from '@sluice/database'
-import { createLink, findVisitor, inviteMember, openSigner, redeemLink } from '@sluice/sign-in'
+import {
+  acceptInvitation,
+  addOperator,
+  createLink,
+  findInvitation,
+  findLink,
+  findVisitor,
+  inviteMember,
+  openSigner,
+  type ProviderSignIn,
+  redeemLink,
+  signInAtProvider,
+} from '@sluice/sign-in'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { until } from '../environment/wait.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -32,6 +45,73 @@ test('a session ends 7 days after signing in, although it is used', async () => 
   expect(await findVisitor(database.db, session)).toMatchObject({ email: 'anna@example.com' })
   await age('1 hour')
   expect(await findVisitor(database.db, session)).toBeUndefined()
+})
+
+test('a sign-in at a provider while the person is removed leaves no session for the time when they are added again', async () => {
+  const { db } = database
+  const [email, other] = ['removed@example.com', 'other@example.com']
+  const { appId } = await createApp(db, { name: 'Shop', email: other })
+  await addMember(db, appId, email)
+  const identity = { issuer: 'https://id.example.com', subject: 'removed', email, isInOperatorGroup: false }
+  await signInAtProvider(db, identity)
+  const waiting = async () => {
+    const { rows } = await sql<{ n: number }>`
+      select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    `.execute(db)
+    return rows[0]?.n ?? 0
+  }
+  let removed: Promise<unknown> = Promise.resolve()
+  let signedIn: Promise<ProviderSignIn> | undefined
+  await db.transaction().execute(async (tx) => {
+    // The removal forgets the account last.
+    await sql`select from provider_accounts where email = ${email} for update`.execute(tx)
+    removed = removeMember(db, appId, email)
+    await until('the removal waits', async () => (await waiting()) === 1)
+    let isDone = false
+    signedIn = signInAtProvider(db, identity).finally(() => {
+      isDone = true
+    })
+    await until('the sign-in has ended or waits', async () => isDone || (await waiting()) === 2)
+  })
+  await removed
+  const result = await signedIn
+  await addMember(db, appId, email)
+  const session = result?.outcome === 'signed in' ? result.secret : ''
+  expect(await findVisitor(db, session)).toBeUndefined()
+})
+
+// docs/faults.md, Postgres: a stored time further ahead than anyone sets counts as due.
+test('what was to expire is not valid for longer because Postgres’s clock was set back by a day', async () => {
+  const { db } = database
+  const email = 'late@example.com'
+  const { session } = await signIn(email)
+  const unused = (await createLink(db, email))?.secret ?? ''
+  const { appId } = await createApp(db, { name: 'Shop', email: 'owner@example.com' })
+  const invited = await inviteMember(db, appId, { email: 'new@example.com', by: email, memberLimit: 9 })
+  const invitation = invited.outcome === 'invited' ? invited.secret : ''
+  await addOperator(db, 'staff@example.com')
+  const identity = {
+    issuer: 'https://id.example.com',
+    subject: 's',
+    email: 'staff@example.com',
+    isInOperatorGroup: true,
+  }
+  const confirmed = await signInAtProvider(db, identity)
+  const secret = confirmed.outcome === 'signed in' ? confirmed.secret : ''
+  const valid = async () => [
+    (await findVisitor(db, session))?.email,
+    (await findVisitor(db, secret))?.email,
+    await findLink(db, unused),
+    (await findInvitation(db, appId, invitation))?.email,
+  ]
+  expect(await valid()).toEqual([email, 'staff@example.com', email, 'new@example.com'])
+  await sql`update sessions set expires_at = expires_at + interval '1 day' where email = ${email}`.execute(db)
+  await sql`update sessions set confirmed_until = confirmed_until + interval '1 day'`.execute(db)
+  await sql`update sign_in_links set expires_at = expires_at + interval '1 day'`.execute(db)
+  await sql`update invitations set expires_at = expires_at + interval '1 day'`.execute(db)
+  expect(await valid()).toEqual([undefined, undefined, undefined, undefined])
+  expect(await redeemLink(db, unused)).toBeUndefined()
+  expect(await acceptInvitation(db, appId, invitation, { signsIn: true })).toBeUndefined()
 })
 
 test('the database contains no secret of a link, a session or an invitation', async () => {

@@ -131,8 +131,11 @@ describe('a key that is disabled while an import runs', () => {
   }
 
   /** Imports a file that waits for a locked profile in its middle. Calls `meanwhile`, then unlocks the profile. */
-  async function importAround(meanwhile: (importId: string) => Promise<void>): Promise<string> {
-    const importId = await app.queue(file(2))
+  async function importAround(
+    meanwhile: (importId: string) => Promise<void>,
+    options: { keepChanges?: boolean } = {},
+  ): Promise<string> {
+    const importId = await app.queue(file(2), 'text/csv', false, options)
     let running: Promise<unknown> = Promise.resolve()
     await app.db.transaction().execute(async (tx) => {
       await sql`select from profiles where app_id = ${app.appId} and user_id = 'u30' for update`.execute(tx)
@@ -169,6 +172,39 @@ describe('a key that is disabled while an import runs', () => {
     const again = await app.importFile(file(2), { keepChanges: true })
     expect(again.view).toMatchObject({ rows_applied: 60, rows_changed: 60 - first, warnings: [] })
     expect(new Set(await plans())).toEqual(new Set([2]))
+  })
+
+  // changes.md §1, The changes file; changes.md §3, What it does.
+  test('is in the changes file with what earlier batches changed, and the undo and its own undo restore that', async () => {
+    await app.importFile(file(1))
+    const importId = await importAround(async () => void (await set(false, 'plan')), { keepChanges: true })
+    const after = await app.profiles()
+    const first = isPrefix(await plans(), 2, 1)
+    const { view, changesFile } = await app.resultOf(importId)
+    expect(view.changes?.keys).toEqual({
+      n: { added: 0, changed: 60, removed: 0 },
+      plan: { added: 0, changed: first, removed: 0 },
+    })
+    expect(changesFile?.split('\n').filter((line) => line.includes(',plan,int,1,2'))).toHaveLength(first)
+
+    await app.importFile('user_id,n\nu0,5\n')
+    await set(true, 'plan')
+    await app.importFile('user_id,plan\nu1,5\n')
+    await set(false, 'plan')
+    const undo = async (of: string) => {
+      const undoId = await undoImport(app.context, { appId: app.appId, importId: of })
+      await app.run(undoId)
+      return await app.resultOf(undoId)
+    }
+    const undone = await undo(importId)
+    expect(undone.view).toMatchObject({ state: 'completed', rows_total: 60 + first, rows_failed: 2 })
+    expect(undone.errorFile?.toString().split('\n').slice(1, -1)).toEqual([
+      'n was changed since,u0,n,int,1,2',
+      'plan was changed since,u1,plan,int,1,2',
+    ])
+    expect(await plans()).toEqual(users.map((user) => (user === 'u1' ? 5 : 1)))
+    expect((await undo(undone.view.import_id)).view).toMatchObject({ state: 'completed', rows_failed: 0 })
+    expect(await app.profiles()).toEqual({ ...after, u0: { plan: 2, n: 5 }, u1: { plan: 5, n: 2 } })
   })
 
   test('and enabled again: the batches in between lack it, and the warning stays', async () => {

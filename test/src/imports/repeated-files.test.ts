@@ -183,6 +183,19 @@ test('without memory for the profiles, rows are looked up; the memory is free ag
   expect(await readings(2_000)).toBe(3)
 })
 
+test('with memory for more profiles than one set may have, rows are looked up', async () => {
+  await sql`
+    update pg_class set reltuples = 4e8, relpages = pg_relation_size(oid) / 8192 where oid = 'profiles'::regclass
+  `.execute(app.db)
+  const settings = { ...app.context.settings, KNOWN_ROWS_MEMORY: 8e9 }
+  const importId = await app.queue(file)
+  const outcome = await app.run(importId, { settings })
+  // Other tests use the same database.
+  await sql`analyze profiles`.execute(app.db)
+  expect(outcome).toMatchObject({ outcome: 'completed' })
+  expect((await app.resultOf(importId)).view).toMatchObject({ rows_applied: 40, rows_changed: 0 })
+})
+
 test('for any repeated file with other rows between, known rows leave and count what looking them up does', async () => {
   const mixed = fc.tuple(rowsOfEachUser, rowsOfEachUser).chain(([some, others]) => {
     // The first rows repeat, so that the profiles are read.

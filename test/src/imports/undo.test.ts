@@ -4,7 +4,7 @@ import { deletionSettings } from '@sluice/deletions'
 import { cancelImport, reportCancelled, runImport, showImport, undoImport } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { request, runAt, schedule } from '../deletions/deletion-fixture.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { fileOf, options, someRows, users } from './changed-files.ts'
@@ -141,22 +141,38 @@ test('an undo fails if the changes file was removed after the request', async ()
   })
 })
 
-test('no undo brings back a value of a user whose deletion has completed, also if the user is registered again', async () => {
-  const appId = await openApp(fixture, ['u1', 'u2'])
-  await importFile(fixture, appId, 'user_id,n\nu1,1\nu2,2\n')
-  const { view } = await importFile(fixture, appId, 'user_id,n\nu1,#\nu2,#\n', { ...keep, clearMarker: '#' })
-  const waiting = await undoImport(fixture.context, { appId, importId: view.import_id })
-  const deletions = { ...fixture.context, settings: readSettings({}, deletionSettings) }
-  await request({ ...fixture, deletions }, appId, ['u1'], schedule.accepted)
-  await runAt({ ...fixture, deletions }, schedule.completion)
-  await registerUsers(fixture.database.db, appId, ['u1'])
-  await runImport(fixture.context, await claim(fixture, appId, waiting), new AbortController().signal)
-  expect(await showImport(fixture.database.db, undefined, waiting)).toMatchObject({
-    state: 'failed',
-    error: 'the changes file was removed',
+describe('no undo brings back a value of a user whose deletion has completed, also if the user is registered again', () => {
+  /** Clears values of users, queues the undo, deletes a user meanwhile, and registers the user again. */
+  async function deleteMeanwhile(changes: { storage?: ImportFixture['storage'] } = {}) {
+    const appId = await openApp(fixture, ['u1', 'u2'])
+    await importFile(fixture, appId, 'user_id,n\nu1,1\nu2,2\n')
+    const { view } = await importFile(fixture, appId, 'user_id,n\nu1,#\nu2,#\n', { ...keep, clearMarker: '#' })
+    const waiting = await undoImport(fixture.context, { appId, importId: view.import_id })
+    const deletions = { ...fixture.context, settings: readSettings({}, deletionSettings) }
+    await request({ ...fixture, deletions }, appId, ['u1'], schedule.accepted)
+    const deletion = runAt({ ...fixture, deletions }, schedule.completion, changes)
+    await (changes.storage === undefined ? deletion : expect(deletion).rejects.toThrow('deletions are not complete'))
+    await registerUsers(fixture.database.db, appId, ['u1'])
+    return { appId, importId: view.import_id, waiting }
+  }
+
+  async function expectRefusal({ appId, importId, waiting }: Awaited<ReturnType<typeof deleteMeanwhile>>) {
+    await runImport(fixture.context, await claim(fixture, appId, waiting), new AbortController().signal)
+    const { view, errorFile } = await resultOf(fixture, appId, waiting)
+    expect(view).toMatchObject({ state: 'failed', error: 'the changes file was removed' })
+    expect(errorFile).toBeUndefined()
+    expect(await refusal(appId, importId)).toBe('its changes file was removed')
+    expect(withoutEmpty(await profilesOf(fixture, appId))).toEqual({})
+  }
+
+  test('and the changes file is removed', async () => {
+    await expectRefusal(await deleteMeanwhile())
   })
-  expect(await refusal(appId, view.import_id)).toBe('its changes file was removed')
-  expect(withoutEmpty(await profilesOf(fixture, appId))).toEqual({})
+
+  test('and storage does not remove the changes file yet', async () => {
+    const storage = { ...fixture.storage, removeAll: () => Promise.reject(new Error('storage is away')) }
+    await expectRefusal(await deleteMeanwhile({ storage }))
+  })
 })
 
 test('an undo that is cancelled, or whose worker wakes up after its successor has ended it, leaves no lines', async () => {

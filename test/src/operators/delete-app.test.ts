@@ -1,12 +1,15 @@
-import { addMember, createApp } from '@sluice/accounts'
+import { createAccessKey } from '@sluice/access-keys'
+import { addMember, createApp, UnknownApp } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
 import { appTables, beginAppDeletion, deleteApp, deleteApps } from '@sluice/deletions'
 import { claimNext, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
-import { addOperator, createLink, inviteMember, redeemLink } from '@sluice/sign-in'
+import { acceptInvitation, addOperator, createLink, inviteMember, redeemLink } from '@sluice/sign-in'
+import { addEndpoint } from '@sluice/webhooks'
 import { beforeEach, expect, test } from 'vitest'
 import { addDeletions, addUsers } from '../dashboard/sample-data.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
+import { until } from '../environment/wait.ts'
 import {
   claim,
   type ImportFixture,
@@ -153,6 +156,37 @@ test('from its beginning on, nobody can use the app: no token, no member, no imp
   const rows = await rowsOf(appId)
   expect([rows.api_tokens, rows.members, rows.access_keys]).toEqual([undefined, undefined, undefined])
   expect(await beginAppDeletion(db, 9999)).toBe(false)
+})
+
+test('a request that waits for its beginning adds no member, invitation, access key or webhook endpoint', async () => {
+  const { db } = fixture.database
+  const by = { by: 'anna@example.com', memberLimit: 10 }
+  const invited = await inviteMember(db, appId, { email: 'invited@example.com', ...by })
+  const secret = invited.outcome === 'invited' ? invited.secret : ''
+  const keys = [Buffer.alloc(32)]
+  let requests: Promise<PromiseSettledResult<unknown>[]> = Promise.resolve([])
+  await db.transaction().execute(async (tx) => {
+    await sql`update apps set deleting_at = now() where app_id = ${appId}`.execute(tx)
+    requests = Promise.allSettled([
+      addMember(db, appId, 'late@example.com'),
+      inviteMember(db, appId, { email: 'later@example.com', ...by }),
+      acceptInvitation(db, appId, secret, { signsIn: true }),
+      createAccessKey(db, keys, appId),
+      addEndpoint(db, { keys, rule: { allowsHttp: false, isAllowed: () => true } }, appId, {
+        url: 'https://example.com',
+      }),
+    ])
+    await until('the requests wait', async () => {
+      const { rows } = await sql<{ n: number }>`
+        select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      `.execute(db)
+      return rows[0]?.n === 5
+    })
+  })
+  const outcomes = await requests
+  expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual(
+    outcomes.map(() => new UnknownApp(appId)),
+  )
 })
 
 async function addMany(users: number): Promise<void> {

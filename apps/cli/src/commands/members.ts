@@ -1,4 +1,4 @@
-import { addMember, requireApp } from '@sluice/accounts'
+import { addMember } from '@sluice/accounts'
 import { outcomeOf } from '@sluice/audit-log'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
@@ -15,10 +15,7 @@ export function addMemberCommands(members: Command): void {
     .action(async ({ app, email }: { app: number; email: string }) => {
       const added = await withAudit(
         { appId: app, what: 'member.add', target: email },
-        async (db) => {
-          await requireApp(db, app)
-          return await addMember(db, app, email)
-        },
+        async (db) => await addMember(db, app, email),
         (isNew) => ({ outcome: outcomeOf(isNew) }),
       )
       print(add, { app_id: app, email, added }, () =>

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { requireApp } from '@sluice/accounts'
+import { lockApp } from '@sluice/accounts'
 import { limits } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
@@ -34,13 +34,12 @@ export class TooManyAccessKeys extends Error {
  * Throws `UnknownApp` or {@link TooManyAccessKeys}.
  */
 export async function createAccessKey(db: Database, keys: EncryptionKeys, appId: number): Promise<NewAccessKey> {
-  await requireApp(db, appId)
   // The app's ID keeps the lookup within the app's own rows. Some clients accept only capitals and digits.
   const accessKeyId = `SLC${appId}K${randomBytes(8).toString('hex').toUpperCase()}`
   const secretAccessKey = randomBytes(30).toString('base64url')
   await db.transaction().execute(async (tx) => {
     // The lock makes concurrent calls wait, so that together they cannot exceed the limit.
-    await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
+    await lockApp(tx, appId)
     const { rows } = await sql<{ count: number }>`
       select count(*) from access_keys where app_id = ${appId}`.execute(tx)
     if ((rows[0]?.count ?? 0) >= limits.accessKeys) throw new TooManyAccessKeys()

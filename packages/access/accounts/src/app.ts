@@ -99,6 +99,21 @@ export async function requireApp(db: Database, appId: number): Promise<void> {
   if (app === undefined) throw new UnknownApp(appId)
 }
 
+/**
+ * Locks the row of an app until the transaction ends, so that such transactions of one app run one after the other.
+ * Throws {@link UnknownApp} as {@link requireApp} does.
+ */
+export async function lockApp(tx: Database, appId: number): Promise<void> {
+  const app = await tx
+    .selectFrom('apps')
+    .select('app_id')
+    .where('app_id', '=', appId)
+    .where('deleting_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (app === undefined) throw new UnknownApp(appId)
+}
+
 /** Returns an app with its name; undefined if the app does not exist, or is being deleted. */
 export async function findApp(db: Database, appId: number): Promise<{ appId: number; name: string } | undefined> {
   const app = await db

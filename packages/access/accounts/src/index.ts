@@ -2,6 +2,7 @@ export {
   createApp,
   findApp,
   listApps,
+  lockApp,
   registerToken,
   renameApp,
   replaceToken,
@@ -16,6 +17,6 @@ export { InvalidAccount, normalEmail, requireEmail } from './email.ts'
 export { type ImportDefaults, importDefaults, setImportDefaults } from './import-defaults.ts'
 export { type AppLimits, setAppLimits } from './limits.ts'
 export { addMember, changeMembers, LastMember, listMembers, type Member, removeMember, sendMailsTo } from './members.ts'
-export { endSessions, endSignIns } from './sign-ins.ts'
+export { endSessions, endSignIns, lockSessions } from './sign-ins.ts'
 export { authenticator, type TokenOwner, tokenKey } from './token.ts'
 export { findSubscriber, type Subscriber, unsubscribe } from './unsubscribe.ts'

@@ -1,4 +1,5 @@
 import { type Database, sql } from '@sluice/database'
+import { lockApp } from './app.ts'
 import { requireEmail } from './email.ts'
 import { endSessions, endSignIns } from './sign-ins.ts'
 
@@ -95,14 +96,17 @@ export async function sendMailsTo(
     .sort((a, b) => (a.email < b.email ? -1 : 1))
 }
 
-/** Runs a change of an app's members or invitations in a transaction. Changes of one app run one after the other. */
+/**
+ * Runs a change of an app's members or invitations in a transaction. Changes of one app run one after the other. Throws
+ * `UnknownApp` if the app does not exist, or is being deleted.
+ */
 export async function changeMembers<Result>(
   db: Database,
   appId: number,
   change: (tx: Database) => Promise<Result>,
 ): Promise<Result> {
   return await db.transaction().execute(async (tx) => {
-    await tx.selectFrom('apps').select('app_id').where('app_id', '=', appId).forUpdate().execute()
+    await lockApp(tx, appId)
     return await change(tx)
   })
 }

@@ -1,13 +1,20 @@
 import { type Database, sql } from '@sluice/database'
 
 /**
+ * Makes transactions that begin or end sessions of one person run one after the other, so that a session which begins
+ * meanwhile is found.
+ */
+export async function lockSessions(tx: Database, email: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('sessions'), hashtext(${email}))`.execute(tx)
+}
+
+/**
  * Ends the sessions of a person that began with a mailed link. Call this function in the transaction that gives the
  * person access to another app, or makes the person an operator: the link may have been that of an invitation, which
  * must not open anything else (docs/decisions.md, Dashboard and processes).
  */
 export async function endSessions(tx: Database, email: string): Promise<void> {
-  // Serializes grants to one person, so that a session of a simultaneous invitation is found.
-  await sql`select pg_advisory_xact_lock(hashtext('sessions'), hashtext(${email}))`.execute(tx)
+  await lockSessions(tx, email)
   await tx.deleteFrom('sessions').where('email', '=', email).where('issuer', 'is', null).execute()
 }
 
@@ -19,6 +26,7 @@ export async function endSessions(tx: Database, email: string): Promise<void> {
  * address may then be given to another person.
  */
 export async function endSignIns(tx: Database, email: string): Promise<void> {
+  await lockSessions(tx, email)
   // Links first: a link that is being used becomes a session, which the second statement then finds.
   await tx.deleteFrom('sign_in_links').where('email', '=', email).execute()
   await tx.deleteFrom('sessions').where('email', '=', email).execute()

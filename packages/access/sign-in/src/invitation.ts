@@ -1,10 +1,16 @@
 import { changeMembers, endSessions, requireEmail } from '@sluice/accounts'
-import { type Database, sql } from '@sluice/database'
+import { type Database, isDue, isFarAhead, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 import { insertSession } from './session.ts'
 
 /** How long the link of an invitation is valid, days. */
 export const invitationDays = 3
+
+const dayMs = 24 * 60 * 60_000
+
+/** Whether an invitation is over: Postgres's clock may have been set back since it was made. */
+const isOver = isDue(sql`expires_at`, invitationDays * dayMs)
+const isOpen = sql<boolean>`not ${isOver}`
 
 /**
  * Limits of the mails that ask a person to confirm an address. The first two limits keep one app from flooding
@@ -86,13 +92,16 @@ async function countMail(tx: Database, appId: number, email: string): Promise<nu
   await sql`select pg_advisory_xact_lock(hashtext('invitation'), hashtext(${email}))`.execute(tx)
   // A limit of n mails permits the next one when the nth newest mail is old enough. `greatest` ignores nulls.
   const { rows } = await sql<{ wait_ms: number }>`
-    with next_mail as (
+    with mails as (
+      select app_id, email, sent_at from invitation_mails
+      where (app_id = ${appId} or email = ${email}) and not ${isFarAhead(sql`sent_at`, 0)}
+    ), next_mail as (
       select greatest(
-        (select sent_at + interval '1 hour' from invitation_mails where app_id = ${appId}
+        (select sent_at + interval '1 hour' from mails where app_id = ${appId}
           order by sent_at desc offset ${mailLimits.ofAppPerHour - 1} limit 1),
-        (select sent_at + interval '1 day' from invitation_mails where app_id = ${appId} and email = ${email}
+        (select sent_at + interval '1 day' from mails where app_id = ${appId} and email = ${email}
           order by sent_at desc offset ${mailLimits.ofAppToAddressPerDay - 1} limit 1),
-        (select sent_at + interval '1 day' from invitation_mails where email = ${email}
+        (select sent_at + interval '1 day' from mails where email = ${email}
           order by sent_at desc offset ${mailLimits.toAddressPerDay - 1} limit 1),
         now()
       ) as at
@@ -105,13 +114,13 @@ async function countMail(tx: Database, appId: number, email: string): Promise<nu
   return rows[0]?.wait_ms ?? 0
 }
 
-/** Deletes invitations whose link has expired, and records of mails that are over a day old and no longer count. */
+/** Deletes invitations whose link has expired, and records of mails that no longer count. */
 async function deleteExpired(tx: Database, appId: number): Promise<void> {
-  await tx.deleteFrom('invitations').where('app_id', '=', appId).where('expires_at', '<', sql<Date>`now()`).execute()
+  await tx.deleteFrom('invitations').where('app_id', '=', appId).where(isOver).execute()
   await tx
     .deleteFrom('invitation_mails')
     .where('app_id', '=', appId)
-    .where('sent_at', '<', sql<Date>`now() - interval '1 day'`)
+    .where(isDue(sql`(sent_at + interval '1 day')`, dayMs))
     .execute()
 }
 
@@ -121,7 +130,7 @@ export async function listInvitations(db: Database, appId: number): Promise<Invi
     .selectFrom('invitations')
     .select(['email', 'invited_by', 'expires_at'])
     .where('app_id', '=', appId)
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(isOpen)
     .orderBy('email')
     .execute()
   return rows.map((row) => ({ email: row.email, invitedBy: row.invited_by, expiresAt: row.expires_at }))
@@ -142,7 +151,7 @@ export async function findInvitation(
     .select(['email', 'invited_by', 'name'])
     .where('invitations.app_id', '=', appId)
     .where('secret_hash', '=', hashSecret(secret))
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(isOpen)
     .executeTakeFirst()
   return row && { email: row.email, invitedBy: row.invited_by, appName: row.name }
 }
@@ -166,7 +175,7 @@ export async function acceptInvitation(
       .deleteFrom('invitations')
       .where('app_id', '=', appId)
       .where('secret_hash', '=', hashSecret(secret))
-      .where('expires_at', '>', sql<Date>`now()`)
+      .where(isOpen)
       .returning('email')
       .executeTakeFirst()
     if (accepted === undefined) return undefined

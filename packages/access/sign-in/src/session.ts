@@ -1,13 +1,21 @@
-import { type Database, prepared, sql } from '@sluice/database'
+import { type Database, isDue, prepared, sql } from '@sluice/database'
+import { isLinkValid } from './link.ts'
 import { hashSecret, makeSecret } from './secret.ts'
 
 /** How long a session lasts, days. */
 export const sessionDays = 7
 
+/** How long a session is valid after an OpenID Connect provider confirmed the person, minutes. */
+export const confirmationMinutes = 15
+
+/** Whether a session is over: Postgres's clock may have been set back since it began. */
+export const isSessionOver = isDue(sql`expires_at`, sessionDays * 24 * 60 * 60_000)
+const isUnconfirmed = isDue(sql`confirmed_until`, confirmationMinutes * 60_000)
+
 /** Starts a session of a person, and deletes expired sessions of everybody. Returns the secret of the session. */
 export async function insertSession(tx: Database, email: string): Promise<string> {
   const secret = makeSecret()
-  await tx.deleteFrom('sessions').where('expires_at', '<', sql<Date>`now()`).execute()
+  await tx.deleteFrom('sessions').where(isSessionOver).execute()
   await sql`
     insert into sessions (secret_hash, email, expires_at)
     values (${hashSecret(secret)}, ${email}, now() + make_interval(days => ${sessionDays}))
@@ -46,7 +54,7 @@ export async function redeemLink(
       .set({ used_at: sql<Date>`now()` })
       .where('secret_hash', '=', hashSecret(linkSecret))
       .where('used_at', 'is', null)
-      .where('expires_at', '>', sql<Date>`now()`)
+      .where(isLinkValid)
       .returning(['email', 'return_path'])
       .executeTakeFirst()
     return link && { secret: await insertSession(tx, link.email), returnPath: link.return_path }
@@ -72,8 +80,8 @@ export async function findVisitor(db: Database, secret: string): Promise<Visitor
         select json_agg(json_build_object('appId', apps.app_id, 'name', apps.name) order by apps.name, apps.app_id)
         from apps where app_id in (select app_id from members where members.email = sessions.email)
       ), '[]') as apps
-    from sessions where secret_hash = ${hashSecret(secret)} and expires_at > now()
-      and (confirmed_until is null or confirmed_until > now())
+    from sessions where secret_hash = ${hashSecret(secret)} and not ${isSessionOver}
+      and (confirmed_until is null or not ${isUnconfirmed})
   `.execute(db)
   const [found] = rows
   if (found === undefined || (!found.is_operator && found.apps.length === 0)) return undefined

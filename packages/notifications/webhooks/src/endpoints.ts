@@ -1,4 +1,4 @@
-import { requireApp } from '@sluice/accounts'
+import { lockApp } from '@sluice/accounts'
 import { isUuid, limits, type WebhookEvent, webhookEvents } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { decrypt, type EncryptionKeys, encrypt, isCurrent } from '@sluice/encryption'
@@ -34,7 +34,6 @@ export async function addEndpoint(
   appId: number,
   { url: given, events = webhookEvents }: { url: string; events?: readonly string[] | undefined },
 ): Promise<{ endpointId: string; url: string; events: WebhookEvent[]; secret: string }> {
-  await requireApp(db, appId)
   const checked = checkUrl(given, rule)
   if ('problem' in checked) throw new EndpointRefused(checked.problem)
   const chosen = checkEvents(events)
@@ -42,7 +41,7 @@ export async function addEndpoint(
   const secret = makeSigningSecret()
   await db.transaction().execute(async (tx) => {
     // The lock makes concurrent calls wait, so that together they cannot exceed the limit.
-    await sql`select from apps where app_id = ${appId} for no key update`.execute(tx)
+    await lockApp(tx, appId)
     const { rows } = await sql<{ count: number }>`
       select count(*) from webhook_endpoints where app_id = ${appId} and removed_at is null`.execute(tx)
     if ((rows[0]?.count ?? 0) >= limits.webhookEndpoints)

@@ -37,12 +37,16 @@ export function writtenDuration(least: string, most: string) {
   })
 }
 
+/** A hundred years. A window of any length would exceed what Postgres stores, for all that it counts with it. */
+const longestWindowMs = 36_500 * 86_400_000
+
 /** A rate limit: `1000/60s` is 1000 requests per minute. Returns the count and the window in ms. */
 export const rateLimit = parsed('must be a rate in whole seconds such as 1000/60s or 10/10m', (text) => {
   const [count = '', window = ''] = text.split('/', 2)
   const windowMs = duration.safeParse(window).data ?? 0
   if (!/^[1-9]\d{0,8}$/.test(count) || text !== `${count}/${window}`) return undefined
-  return windowMs < 1000 || windowMs % 1000 > 0 ? undefined : { requests: Number(count), windowMs }
+  const isWindow = windowMs >= 1000 && windowMs <= longestWindowMs && windowMs % 1000 === 0
+  return isWindow ? { requests: Number(count), windowMs } : undefined
 })
 
 /** A size: `4294967296` and `4294967296B` are bytes; `100MiB`, `4GiB`, `1GB` have their own unit. Returns bytes. */
@@ -73,11 +77,15 @@ export function wholeNumber(least: number, most: number) {
   })
 }
 
-/** Returns a schema for an address with one of these schemes. Its output has no trailing slash. */
+/**
+ * Returns a schema for an address with one of these schemes. Its output has no trailing slash. Refuses capitals in the
+ * scheme and white space around the address: a URL may have them, but the text itself is compared and continued.
+ */
 export function address(...schemes: string[]) {
   return parsed(`must be an address that begins with ${schemes.join(':// or ')}://`, (text) => {
-    const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : undefined
-    return scheme !== undefined && schemes.includes(scheme) ? text.replace(/\/+$/, '') : undefined
+    const isAddress =
+      schemes.some((scheme) => text.startsWith(`${scheme}://`)) && URL.canParse(text) && text === text.trim()
+    return isAddress ? text.replace(/\/+$/, '') : undefined
   })
 }
 

@@ -26,6 +26,8 @@ test.each([
   '10/x',
   '10/1m/1m',
   ' 10/1m',
+  '10/36501d',
+  '10/106751991168d',
 ])('refuses the rate "%s"', (text) => {
   expect(() => read(text)).toThrow('must be a rate in whole seconds such as 1000/60s or 10/10m')
 })

@@ -95,6 +95,15 @@ describe('a secret that infra/compose.yaml publishes', () => {
   })
 })
 
+// Whether cookies are restricted to https depends on how the address begins.
+test.each(['HTTPS://dashboard.test', ' https://dashboard.test', 'https://dashboard.test ', 'https:dashboard.test'])(
+  'the address %j is refused, although a browser would accept it',
+  (text) => {
+    const read = () => readSettings({ DASHBOARD_URL: text }, ['DASHBOARD_URL'])
+    expect(read).toThrow('DASHBOARD_URL must be an address that begins with http:// or https://')
+  },
+)
+
 describe('trusted proxies', () => {
   test('are networks, some of them by name', () => {
     const { API_TRUSTED_PROXIES } = readSettings({ API_TRUSTED_PROXIES: 'loopback, 10.0.0.0/8,fd00::/8,192.0.2.7' }, [

@@ -73,8 +73,9 @@ export interface Case {
   token?: string
   /** Seconds. Default: 30. The patience for outages is always 60 s. */
   patience?: number
-  /** A call of the same driver that precedes the call. */
+  /** A call of the same driver that precedes the call, and the steps of its requests. */
   before?: CallOfCase
+  serverBefore?: Partial<Record<Route, readonly Step[]>>
   call: CallOfCase
   /** The steps of the first requests of each route. Further requests pass. */
   server?: Partial<Record<Route, readonly Step[]>>
@@ -86,7 +87,7 @@ export interface Case {
   keys?: Partial<Record<Route, number>>
   /** Number of user IDs in each request of the call, repetitions left out. */
   batches?: readonly number[]
-  /** Number of imports that the call requested. */
+  /** Number of imports that the calls requested. */
   imports?: number
   /** Members of the first request. */
   announced?: Record<string, unknown>

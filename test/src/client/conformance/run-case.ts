@@ -29,7 +29,7 @@ const outagePatience = 60
 export async function runCase(each: Case, driver: Driver, target: Target): Promise<string[]> {
   await using parts = new AsyncDisposableStack()
   const { path: folder } = parts.use(await openScratch('sluice-conformance-'))
-  const quiet = parts.use(await startFaultServer(target.api, {}))
+  const quiet = parts.use(await startFaultServer(target.api, each.serverBefore ?? {}))
   const server = parts.use(await startFaultServer(target.api, each.server ?? {}))
   const imports = () => new Set([...quiet.imports, ...server.imports])
   // Imports of an app are applied in request order, so the next case of this app would wait for those left over.

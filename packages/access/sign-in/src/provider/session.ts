@@ -1,10 +1,8 @@
+import { lockSessions } from '@sluice/accounts'
 import { type Database, sql } from '@sluice/database'
 import { hashSecret } from '../secret.ts'
-import { insertSession } from '../session.ts'
+import { confirmationMinutes, insertSession, isSessionOver } from '../session.ts'
 import type { Identity } from './identity.ts'
-
-/** How long a session is valid after the provider confirmed the person, minutes. */
-const confirmationMinutes = 15
 
 /** A person with a verified address. */
 type VerifiedIdentity = Identity & { email: string }
@@ -42,6 +40,7 @@ export async function signInAtProvider(db: Database, identity: Identity, current
 /** Binds the address to the account if both are free. Returns why the person may not sign in, or undefined. */
 async function refuse(tx: Database, identity: VerifiedIdentity) {
   const { issuer, subject, email, isInOperatorGroup } = identity
+  await lockSessions(tx, email)
   const { rows } = await sql<{ may: boolean }>`
     select ${isInOperatorGroup}::boolean or exists (select from members where email = ${email})
       or exists (select from operators where email = ${email}) as may
@@ -67,7 +66,7 @@ async function confirm(tx: Database, identity: Identity, secret: string): Promis
   const { numAffectedRows } = await sql`
     update sessions set confirmed_until = now() + make_interval(mins => ${confirmationMinutes}),
       operator_by_group = ${identity.isInOperatorGroup}
-    where secret_hash = ${hashSecret(secret)} and expires_at > now()
+    where secret_hash = ${hashSecret(secret)} and not ${isSessionOver}
       and issuer = ${identity.issuer} and subject = ${identity.subject} and email = ${identity.email}
   `.execute(tx)
   return Number(numAffectedRows ?? 0) > 0
@@ -93,7 +92,7 @@ export async function isOfProvider(db: Database, secret: string): Promise<boolea
     .selectFrom('sessions')
     .select('issuer')
     .where('secret_hash', '=', hashSecret(secret))
-    .where('expires_at', '>', sql<Date>`now()`)
+    .where(sql<boolean>`not ${isSessionOver}`)
     .where('issuer', 'is not', null)
     .executeTakeFirst()
   return session !== undefined

@@ -27,6 +27,9 @@ const maxLoad = 0.75
 const writtenBitsPerProfile = 8
 const [minWrittenBits, maxWrittenBits] = [2 ** 16, 2 ** 27]
 
+/** Bytes of a set at most: WebAssembly has 4 GiB for the set, and for the rows that are hashed. */
+const maxSetBytes = 2 ** 32 - 2 ** 27
+
 /** Bytes that the sets of this process take. */
 let takenBytes = 0
 
@@ -78,7 +81,7 @@ export class KnownRows {
     if (takenBytes >= memoryBytes) return undefined
     const { bytes, pages, profiles } = await sizeOfProfiles(db)
     if (bytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
-    if (takenBytes + slotsFor(profiles) * slotBytes > memoryBytes) return undefined
+    if (slotsFor(profiles) * slotBytes > Math.min(memoryBytes - takenBytes, maxSetBytes)) return undefined
     const known = new KnownRows(profiles)
     let page = 0
     const readOn = async () => {

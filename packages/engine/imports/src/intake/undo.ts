@@ -1,5 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 import type { ImportId, RequestContext } from '../context.ts'
+import { followsDeletion } from '../retention.ts'
 import { type FirstState, unfinishedStates } from '../states.ts'
 import { withinWaitingLimit } from './waiting-limit.ts'
 
@@ -17,7 +18,8 @@ interface UndoOptions {
 
 /**
  * Queues the undo of an import (changes.md §3): a new import at the end of the app's import order, which takes back
- * what the import's changes file says. With `dryRun`, only what it would do is counted.
+ * what the import's changes file says. With `dryRun`, only what it would do is counted. The new import takes over
+ * `data_order`: a deletion that follows the data of the import follows the undo, too.
  *
  * Runs `alsoCommit` in the transaction that queues it. Returns the ID of the new import. Throws {@link UndoRefused} and
  * `TooManyWaiting`.
@@ -54,9 +56,9 @@ export async function lastUndoDryRun(db: Database, { appId, importId }: ImportId
 async function checkUndo(tx: Database, { appId, importId }: ImportId): Promise<void> {
   const { rows } = await sql<FoundImport>`
     select state in ${unfinishedStates} or report_due as is_unfinished, dry_run, keep_changes and not is_check as keeps_changes,
-      changes_file_key is not null and files_removed_at is null as is_stored,
+      changes_file_key is not null and files_removed_at is null and not ${followsDeletion} as is_stored,
       changes_file_ends_before_row as ends_before, undone_by(app_id, import_id) as undone_by
-    from imports where app_id = ${appId} and import_id = ${importId}
+    from imports i where app_id = ${appId} and import_id = ${importId}
   `.execute(tx)
   const reason = rows[0] === undefined ? 'there is no such import' : refusalOf(rows[0])
   if (reason !== undefined) throw new UndoRefused(reason)
@@ -67,7 +69,7 @@ interface FoundImport {
   dry_run: boolean
   /** It is false as well if the import ended before its check had passed. */
   keeps_changes: boolean
-  /** Its changes file is stored. */
+  /** Its changes file is stored, and no deletion has completed that removes it. */
   is_stored: boolean
   ends_before: number | null
   undone_by: string | null
@@ -83,6 +85,16 @@ function refusalOf(found: FoundImport): string | undefined {
   return found.undone_by === null ? undefined : `it is already undone by ${found.undone_by}`
 }
 
+/** The types of an import, and of the keys that were disabled after some of its rows had changed them. */
+const changedTypes = sql<string>`(
+  select coalesce(json_object_agg(key, type), '{}') from (
+    select key, value as type from json_each_text(types)
+    union all
+    select k.key, k.type from profile_keys k
+    where k.app_id = imports.app_id and changes -> 'keys' ? k.key and types -> k.key is null
+  ) changed
+)`
+
 async function queueUndo(
   tx: Database,
   { appId, importId }: ImportId,
@@ -92,7 +104,7 @@ async function queueUndo(
     .insertInto('imports')
     .columns([
       ...(['app_id', 'source', 'state', 'dry_run', 'undo_of', 'requested_by', 'keep_changes', 'queued_at'] as const),
-      ...(['object_key', 'file_name', 'content_type', 'types'] as const),
+      ...(['data_order', 'object_key', 'file_name', 'content_type', 'types'] as const),
     ])
     .expression(
       tx
@@ -106,10 +118,11 @@ async function queueUndo(
           sql<string | null>`${requestedBy}::text`.as('requested_by'),
           'keep_changes',
           sql<Date>`now()`.as('queued_at'),
+          'data_order',
           'changes_file_key as object_key',
           'file_name',
           sql<'application/gzip'>`'application/gzip'`.as('content_type'),
-          'types',
+          changedTypes.as('types'),
         ])
         .where('app_id', '=', appId)
         .where('import_id', '=', importId),

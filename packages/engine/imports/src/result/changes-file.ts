@@ -2,6 +2,8 @@ import { Readable } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import { ChangeLines, changesFileHeader, decompressedRows } from '@sluice/batches'
+import type { ValueType } from '@sluice/contract'
+import { registeredKeys } from '@sluice/profiles'
 import { changesFileKey } from '../file/object-keys.ts'
 import { allRows, chunksOf, type EndedRun, type StoredFile, selectChunks } from './chunks.ts'
 
@@ -21,11 +23,20 @@ export async function storeChangesFile(run: EndedRun): Promise<StoredFile> {
   if (endsBeforeRow === allRows) return { key: undefined, endsBeforeRow }
   const maxBytes = context.settings.CHANGES_FILE_LIMIT - changesFileHeader.length
   const keys = claim.undoOf === null ? (run.progress.columns ?? []) : Object.keys(run.progress.types)
-  const lines = new ChangeLines(keys, run.progress.types, maxBytes)
+  const lines = new ChangeLines(keys, await typesOf(run), maxBytes)
   const key = changesFileKey(claim.appId, claim.importId, claim.attempt)
   const file = Readable.from(fileOf(run, lines)).pipe(createGzip(gzipOptions))
   await context.storage.writeStream(key, file, 'application/gzip', { signal: context.shutdown })
   return { key, endsBeforeRow: lines.endsBeforeRow ?? endsBeforeRow }
+}
+
+/**
+ * Returns the types of all keys that rows may have changed. A key that was disabled meanwhile is no longer among the
+ * types of the run (changes.md §4).
+ */
+async function typesOf({ context, claim, progress }: EndedRun): Promise<Record<string, ValueType>> {
+  const registered = await registeredKeys(context.db, claim.appId)
+  return { ...Object.fromEntries(Array.from(registered, ([key, { type }]) => [key, type])), ...progress.types }
 }
 
 /** Returns the first row with changes that was not kept; undefined if all were. */

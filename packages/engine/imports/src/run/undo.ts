@@ -10,7 +10,7 @@ import {
 import { fileMessages, valueMessages } from '@sluice/contract'
 import { FileError, RowSplitter } from '@sluice/csv'
 import { type Database, lookUpBySets, prepared, type RawBuilder, sql, writeTogether } from '@sluice/database'
-import { keepUsers } from '@sluice/profiles'
+import { deletedSince, keepUsers } from '@sluice/profiles'
 import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
@@ -24,7 +24,7 @@ const usersAtATime = 2_000
  * Undoes the lines of a changes file, user by user (changes.md §3, What it does). A position is a number of lines in
  * the order of users.
  *
- * Returns and throws as `applyRows`. Throws `FileError` if the changes file is gone.
+ * Returns and throws as `applyRows`. Throws `FileError` if the changes file is gone, or a deletion removes it.
  */
 export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   const began = performance.now()
@@ -71,6 +71,8 @@ async function undoUsers(run: Run, statements: ProgressStatements, after: string
   const begin = sql`select ${keepUsers(claim.appId)}, ${lookUpBySets()}`
   const undone = await writeTogether(context.db, [begin.compile(context.db)], async (tx) => {
     const found = await undoLines(tx, run, after)
+    // A deletion has completed, but storage may not have removed the file yet.
+    if (found?.follows_deletion) throw new FileError(fileMessages.changesFileGone)
     if (found === undefined) return { writes: [], result: undefined }
     const keys = Object.keys(progress.types)
     const names = [...changesFileColumns, ...keys]
@@ -114,6 +116,8 @@ interface FailedLine {
 
 /** What undoing the lines of some users found. */
 interface Undone {
+  /** Users of the app were deleted since the data of the undone import was sent. */
+  follows_deletion: boolean
   last_user: string
   lines: number
   failed: FailedLine[] | null
@@ -204,7 +208,7 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
         from restored group by user_id
       ) by_user
     )${claim.dryRun ? sql`` : written(claim.appId)}
-    select (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
+    select ${deletedSince(claim.appId, claim.dataOrder)} as follows_deletion, (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
       (select count(*) from documents where is_created) as created,
       (select count(*) from documents where not is_created) as changed,
       (select min(line) from documents) as first_row,

@@ -83,6 +83,16 @@ export const uploadCases: readonly Case[] = [
     imports: 2,
   },
   {
+    name: 'the same key begins only one replacement of an expired import',
+    before: { call: 'upload', file, options: { idempotency_key: 'own' } },
+    serverBefore: { upload: [expired], show: [importExpired] },
+    call: { call: 'upload', file, options: { idempotency_key: 'own' } },
+    server: { upload: [expired, expired], show: [importExpired] },
+    outcome: { result: /^[0-9a-f-]{36}$/ },
+    requests: { announce: 2, upload: 2 },
+    imports: 2,
+  },
+  {
     name: 'if the file has arrived although the answer was lost, an expired address ends the upload',
     call: { call: 'import_file', file },
     server: { upload: ['lose answer', expired] },

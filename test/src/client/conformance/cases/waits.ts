@@ -1,6 +1,8 @@
-import type { Case } from '../case.ts'
+import type { Case, Step } from '../case.ts'
 
 const file = { name: 'people.csv', text: 'user_id,n\nalice,1\n' }
+
+const expired: Step = { merge: { state: 'expired', finished_at: '2026-03-01T09:00:00.000Z' } }
 
 /** The wait for the end of an import, and the states in which it ends. */
 export const waitCases: readonly Case[] = [
@@ -18,6 +20,21 @@ export const waitCases: readonly Case[] = [
     call: { call: 'wait_for_import' },
     outcome: { result: { state: 'completed', rows_applied: 1 } },
     requests: { announce: 0, upload: 0 },
+  },
+  {
+    name: 'an import that expired during a slow upload is awaited, because storage has its file',
+    call: { call: 'import_file', file },
+    server: { show: [expired, expired] },
+    outcome: { result: { state: 'completed', rows_applied: 1 } },
+    imports: 1,
+  },
+  {
+    name: 'an expired import whose file this call has not sent has ended',
+    before: { call: 'upload', file },
+    call: { call: 'wait_for_import' },
+    server: { show: [expired] },
+    outcome: { result: { state: 'expired' } },
+    requests: { show: 1 },
   },
   {
     name: 'an unknown import is an error of 404',
