@@ -45,12 +45,6 @@ test('a change that the table lacks does not compile', () => {
   nextState(['processing', 'cancelled'], 'completed')
 })
 
-test('the README lists the same changes', () => {
-  const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const rows = [...text.matchAll(/^\| `(\w+)` \| `(\w+)` \|/gm)].map(([, before, after]) => `${before} ${after}`)
-  expect(new Set(rows)).toEqual(new Set(allowed.map((pair) => pair.join(' '))))
-})
-
 test('no other statement sets the state of an import', () => {
   const root = fileURLToPath(new URL('../../../..', import.meta.url))
   const files = ['apps', 'packages'].flatMap((folder) =>

@@ -8,6 +8,7 @@ import { type MailServer, startMailServer } from '../../environment/mail-server.
 import { openScratch } from '../../environment/scratch.ts'
 import { type AppOptions, type AppProcess, type LogLine, startApp } from './app-process.ts'
 import { appSettings } from './app-settings.ts'
+import { openFakeClock } from './fake-clock.ts'
 import {
   type FaultyPostgres,
   type FaultyRedis,
@@ -101,7 +102,8 @@ export async function startDeployment(options: DeploymentOptions = {}): Promise<
 
 async function startParts(options: DeploymentOptions, parts: AsyncDisposableStack): Promise<Deployment> {
   const { path: folder } = parts.use(await openScratch('sluice-faults-'))
-  const postgres = await startFaultyPostgres(folder, options.postgresSettings, options.setsClock)
+  const clock = options.setsClock ? await openFakeClock(folder) : undefined
+  const postgres = await startFaultyPostgres(folder, options.postgresSettings, clock)
   parts.defer(postgres.close)
   const redis = options.queue === 'redis' ? await startFaultyRedis(folder) : undefined
   if (redis !== undefined) parts.defer(redis.close)

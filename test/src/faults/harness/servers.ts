@@ -1,7 +1,8 @@
-import { glob, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type RunningPostgres, startPostgres } from '@sluice/local-stack'
 import { startRedis } from '../../environment/redis.ts'
+import type { FakeClock } from './fake-clock.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 interface RestartableServer {
@@ -15,24 +16,23 @@ export interface FaultyPostgres extends RestartableServer {
   /** Address that bypasses the proxy, for the tests. */
   directUrl: string
   dataDirectory: string
-  /** Undefined unless the tests set this server's clock, and libfaketime is installed. */
+  /** Undefined if the server has the true clock. */
   clock: FakeClock | undefined
   /** Restarts the server: `fast` is a clean shutdown, `immediate` is a crash from which the next start recovers. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
 }
 
 /**
- * Starts a Postgres server with its data below `folder`. The data does not survive a power failure. With `setsClock`,
- * tests can set the clock of the server.
+ * Starts a Postgres server with its data below `folder`. The data does not survive a power failure. The server has the
+ * given clock, or the true one.
  */
 export async function startFaultyPostgres(
   folder: string,
   additionalSettings: Readonly<Record<string, string>> = {},
-  setsClock = false,
+  clock?: FakeClock,
 ): Promise<FaultyPostgres> {
   const dataDirectory = join(folder, 'postgres')
   const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB', ...additionalSettings }
-  const clock = setsClock ? await openFakeClock(folder) : undefined
   const readPid = async () => Number.parseInt(await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8'), 10)
   const start = async (onPort: number) => {
     const started = await startPostgres({
@@ -103,37 +103,4 @@ export function throughProxy(address: string, proxy: TcpProxy): string {
   const url = new URL(address)
   url.port = String(proxy.port)
   return url.href.replace(/\/$/, '')
-}
-
-/** The clock of a server that runs with these variables in its environment. */
-interface FakeClock {
-  environment: Readonly<Record<string, string>>
-  /** Sets the clock ahead of the true time, or behind it if `seconds` is negative. Also while the server runs. */
-  set(seconds: number): Promise<void>
-  /** Removes the shared memory that libfaketime never removes. The processes of the started server keep it. */
-  forget(pid: number): Promise<void>
-}
-
-/** Makes a clock for a server, at the true time. Returns undefined if libfaketime is not installed. */
-async function openFakeClock(folder: string): Promise<FakeClock | undefined> {
-  const [library] = await Array.fromAsync(glob('/usr/lib/*/faketime/libfaketime.so.1'))
-  if (library === undefined) return undefined
-  const file = join(folder, 'clock')
-  const set = (seconds: number) => writeFile(file, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-  await set(0)
-  return {
-    // Waits of the kernel and of Postgres's event loop depend on the monotonic clock, which no one sets.
-    environment: {
-      LD_PRELOAD: library,
-      FAKETIME_TIMESTAMP_FILE: file,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      // For times of files, libfaketime takes a lock that dies with a killed process, and all others then wait forever.
-      NO_FAKE_STAT: '1',
-    },
-    set,
-    async forget(pid) {
-      for (const name of ['faketime_shm_', 'sem.faketime_sem_']) await rm(`/dev/shm/${name}${pid}`, { force: true })
-    },
-  }
 }
