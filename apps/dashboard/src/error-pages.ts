@@ -30,7 +30,8 @@ function statusOf(error: unknown): number {
   return status >= 400 && status < 500 ? status : 500
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
+/** Answers with the page for unknown addresses. */
+export function notFound(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(404), {
     title: 'Not found',
     content: html`<p>There is no such page, or you may not see it.</p><p><a href="/">Go to the start page</a></p>`,

@@ -57,11 +57,12 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
 `
 }
 
+/** Renders who is signed in, and the forms of the frame. Addresses of no route have no form token. */
 function account(request: FastifyRequest): Html {
-  const { visitor } = request
+  const { visitor, formToken } = request
   return html`<div class="account">
     ${visitor && html`<span class="who">${visitor.email}</span>`}
-    ${themeSwitch(request)}
+    ${formToken && themeSwitch(request)}
     ${visitor && html`<form method="post" action="/sign-out">${formTokenField(request)}<button class="quiet">Sign out</button></form>`}
   </div>`
 }
