@@ -182,6 +182,15 @@ test('an address that no page has is answered with a page that leads on, without
   }
 })
 
+test.each([
+  ['a form that cannot be read', 400, { email: 'a\0b' }],
+  ['a form that is too large', 413, { email: 'a'.repeat(70_000) }],
+  ['a form that is too old', 403, { email: 'anna@example.com', form_token: 'old' }],
+] as const)('%s leads on for somebody who sees no navigation', async (_, status, fields) => {
+  const answer = await openVisitor(dashboard).post('/sign-in', fields)
+  expect([answer.status, answer.text.includes('<a href="/">Go to the start page</a>')]).toEqual([status, true])
+})
+
 test('no page has an inline script, an inline style or an address on another host, and each links to the help but itself', async () => {
   const operator = await signIn(dashboard, 'operator@example.com')
   for (const path of ['/apps', '/queues', '/help', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {
