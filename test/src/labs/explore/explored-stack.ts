@@ -10,13 +10,14 @@ import { startStack } from '../../stack/running-stack.ts'
 export type Role = 'member' | 'operator'
 export type ExploredStack = Awaited<ReturnType<typeof startExploredStack>>
 
-// A walk exports and imports more often than people.
+// A walk exports and imports more often than people, and its webhooks have no receiver.
 const limits = { RATE_LIMIT_DASHBOARD_EXPORT: '1000/60s', RATE_LIMIT_DASHBOARD_IMPORT: '1000/60s' }
+const hooks = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }
 const people = 'user_id,plan,age,city\nuser-1,gold,41,Bonn\nuser-2,,x,Ulm\nnobody,free,1,\n'
 
 /** Starts a stack with two apps of one member, and imports that completed, failed, changed nothing and are held. */
 export async function startExploredStack() {
-  const stack = await startStack({ env: limits })
+  const stack = await startStack({ env: { ...limits, ...hooks } })
   const { dashboard: url, inbox } = await stack.info()
   assert(url && inbox)
   const shop = await openSampleApp(stack, 'Shop', 'member@example.com')

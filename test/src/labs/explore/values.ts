@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { hostile } from '../../dashboard/hostile.ts'
 import { germanExcel, unicodeText } from '../../dashboard/spreadsheet-files.ts'
 
-const usual = ['anna@example.com', 'user-1', 'user-2\nnobody', 'plan', '7', '10', '5/10m', 'https://example.com/hook']
+const usual = ['anna@example.com', 'user-1', 'user-2\nnobody', 'plan', '7', '10', '5/10m', 'http://127.0.0.1:9/hook']
 const nasty = ['', ' ', '\u0000', '-1', '1.5e400', '%00%', '../..', "' or 1=1 --", '=1+1', 'a@b', 'ftp://a:b@[::1]:0/']
 const long = ['9'.repeat(20), 'i'.repeat(255), 'W'.repeat(256), 'x y '.repeat(3_000), 'é\u0301 \u202eאב', '👩‍👩‍👧‍👧']
 
@@ -24,7 +24,6 @@ const contents: Record<string, string | Buffer> = {
   'new.csv': `user_id,city,born\n${many.map((user) => `${user},"a ""b""",2026-01-01\nuser-7,${user},\n`).join('')}`,
   'people.csv.gz': gzipSync(rows),
   'empty.csv': '',
-  'no-user.csv': 'name,age\nAnna,5\n',
   'open-quote.csv': 'user_id,plan\nuser-1,"gold\n',
   'wide.csv': `user_id,${many.join()}\nuser-1\n`,
   'german.csv': germanExcel,
