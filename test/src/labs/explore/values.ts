@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { hostile } from '../../dashboard/hostile.ts'
 import { germanExcel, unicodeText } from '../../dashboard/spreadsheet-files.ts'
 
-const usual = ['anna@example.com', 'user-1', 'user-2\nnobody', 'plan', '7', '10', '5/10m', 'http://127.0.0.1:9/hook']
+const usual: Record<string, string> = { email: 'anna@example.com', url: 'http://127.0.0.1:9/hook' }
+const words = ['user-1', 'user-2\nnobody', 'plan', '7', '10', '5/10m', 'as-is', 'Ulm']
 const nasty = ['', ' ', '\u0000', '-1', '1.5e400', '%00%', '../..', "' or 1=1 --", '=1+1', 'a@b', 'ftp://a:b@[::1]:0/']
 const long = ['9'.repeat(20), 'i'.repeat(255), 'W'.repeat(256), 'x y '.repeat(3_000), 'é\u0301 \u202eאב', '👩‍👩‍👧‍👧']
 
@@ -10,10 +11,9 @@ const long = ['9'.repeat(20), 'i'.repeat(255), 'W'.repeat(256), 'x y '.repeat(3_
 export function valuesFor(type: string): readonly string[] {
   if (type === 'number') return ['0', '1', '-1', '1e9', '2.5', '9'.repeat(20)]
   if (type === 'date') return ['2026-02-28', '2024-02-29', '0001-01-01', '9999-12-31']
-  return [...usual, ...usual, ...nasty, ...long, hostile]
+  return [...words, ...nasty, ...long, hostile, ...words.map((word) => usual[type] ?? word)]
 }
 
-/** Values that replace a part of an address. */
 export const addressParts = ['0', '-1', '9'.repeat(20), 'x', '%00', '%E0%A4%A', '%2e%2e', '1e3', 'é'.repeat(300)]
 
 const quoted = `"${hostile.replaceAll('"', '""')}"`
