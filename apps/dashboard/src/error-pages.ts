@@ -6,7 +6,7 @@ import { PageNotFound } from './access/guard.ts'
 import { UnreadableText } from './access/readable-text.ts'
 import { TooManyRequests } from './access/request-limits.ts'
 import { counted } from './layout/format.ts'
-import { sendPage } from './layout/page.ts'
+import { sendPage, startLink } from './layout/page.ts'
 
 /**
  * Answers errors with pages: unknown addresses, foreign, oversized or unreadable forms, too many
@@ -31,10 +31,11 @@ function statusOf(error: unknown): number {
   return status >= 400 && status < 500 ? status : 500
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
+/** Answers with the page for unknown addresses. */
+export function notFound(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(404), {
     title: 'Not found',
-    content: html`<p>There is no such page, or you may not see it.</p><p><a href="/">Go to the start page</a></p>`,
+    content: html`<p>There is no such page, or you may not see it.</p>${startLink}`,
   })
 }
 
@@ -42,33 +43,34 @@ function foreignForm(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(403), {
     title: 'This form is too old',
     content: html`<p>Nothing was changed. You may have signed in or out since you opened the page. Open it again, and send the form again.</p>
-      <p><a href="/">Go to the start page</a></p>`,
+      ${startLink}`,
   })
 }
 
 function unreadable(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(400), {
     title: 'The request could not be read',
-    content: html`<p>A field holds the character U+0000, which cannot be stored. Nothing was changed.</p>`,
+    content: html`<p>A field holds the character U+0000, which cannot be stored. Nothing was changed.</p>${startLink}`,
   })
 }
 
 function refused(reply: FastifyReply, status: number): FastifyReply {
   const title = status === 413 ? 'The request was too large' : 'The request could not be read'
-  return sendPage(reply.code(status), { title, content: html`<p>Nothing was changed.</p>` })
+  return sendPage(reply.code(status), { title, content: html`<p>Nothing was changed.</p>${startLink}` })
 }
 
 function tooMany(reply: FastifyReply, { retryAfter }: TooManyRequests): FastifyReply {
   return sendPage(reply.code(429).header('Retry-After', retryAfter), {
     title: 'Too many requests',
     content: html`<p>You, or this app's members together, open pages and send forms too quickly. Nothing was changed.</p>
-      <p>Please try again in ${counted(retryAfter, 'second')}.</p>`,
+      <p>Please try again in ${counted(retryAfter, 'second')}.</p>
+      ${startLink}`,
   })
 }
 
 function failed(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(500), {
     title: 'Something went wrong',
-    content: html`<p>The error was logged with the request ID <code data-copy="request ID">${reply.request.id}</code>. Please try again.</p>`,
+    content: html`<p>The error was logged with the request ID <code data-copy="request ID">${reply.request.id}</code>. Please try again.</p>${startLink}`,
   })
 }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect, inject } from 'vitest'
 import { signInAddress } from './sign-in-address.ts'
 import type { TestDashboard } from './test-dashboard.ts'
@@ -11,8 +11,7 @@ import type { TestDashboard } from './test-dashboard.ts'
 const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))
 
 /** Starts Chromium without a window. Suites that use it must be skipped if `inject('chromium')` is undefined. */
-export async function openBrowser(): Promise<Browser> {
-  const executablePath = inject('chromium')
+export async function openBrowser(executablePath = inject('chromium')): Promise<Browser> {
   if (executablePath === undefined) throw new Error('there is no Chromium: skip the suite')
   // Chromium's sandbox needs rights that root in a container lacks. These tests open only Sluice's own pages.
   return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
@@ -21,8 +20,13 @@ export async function openBrowser(): Promise<Browser> {
 /**
  * Opens a browser context without cookies and without animations, which would make screenshots and colour checks flaky.
  */
-export async function openContext(browser: Browser, { url }: TestDashboard): Promise<BrowserContext> {
-  return await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
+export async function openContext(
+  browser: Browser,
+  { url }: { url: string },
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const viewport = { width: 1280, height: 800 }
+  return await browser.newContext({ baseURL: url, viewport, reducedMotion: 'reduce', ...options })
 }
 
 /**
@@ -78,11 +82,15 @@ interface Violation {
 export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await page.evaluate(axe.source)
-    const violations = await page.evaluate<Violation[]>('axe.run().then((result) => result.violations)')
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-    expect(found, `${page.url()} (${colorScheme})`).toEqual([])
+    expect(await seriousViolations(page), `${page.url()} (${colorScheme})`).toEqual([])
   }
   await page.emulateMedia({ colorScheme: null })
+}
+
+/** Returns the serious problems that axe-core finds on the page, each with its elements. */
+export async function seriousViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const violations = await page.evaluate<Violation[]>('axe.run().then((result) => result.violations)')
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }

@@ -87,6 +87,7 @@ test.each<[string, Record<string, string>, HoldIf]>([
     { hold_failed_percent: '', hold_changed_percent: '12.5', hold_new_keys: '0' },
     { changed_percent: 12.5, new_keys: 0 },
   ],
+  ['a bound that is written as browsers accept it', { hold_removed_percent: '.5' }, { removed_percent: 0.5 }],
   ['nothing, if all bounds are empty', { hold_failed_percent: '', hold_new_keys: '' }, 'never'],
   ['every file, whatever the bounds', { hold_failed_percent: '5', hold_always: 'true' }, 'always'],
 ])('a file in the form is held by %s', async (_, fields, holdIf) => {

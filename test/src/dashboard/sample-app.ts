@@ -12,7 +12,11 @@ export interface SampleApp {
 }
 
 /** Creates an app with a second member, an invitation, users with profiles, and deletion requests. */
-export async function openSampleApp(dashboard: TestDashboard, name: string, email: string): Promise<SampleApp> {
+export async function openSampleApp(
+  dashboard: Pick<TestDashboard, 'db'>,
+  name: string,
+  email: string,
+): Promise<SampleApp> {
   const app = await openApp(dashboard, name, email)
   await addMember(dashboard.db, app.appId, secondMember)
   const invited = { email: 'newcomer@example.com', by: email, memberLimit: 10 }

@@ -173,6 +173,24 @@ test('every answer forbids foreign content, caching and framing', async () => {
   }
 })
 
+test('an address that no page has is answered with a page that leads on, without a form that would be refused', async () => {
+  for (const path of ['/nowhere', '/%zz', '/sign-in/%E0%A4%A']) {
+    const { status, headers, text } = await member.get(path)
+    expect([status, headers.get('content-type')], path).toEqual([404, 'text/html; charset=utf-8'])
+    expect(text, path).toContain('<a href="/">Go to the start page</a>')
+    expect(text, path).not.toContain('<form')
+  }
+})
+
+test.each([
+  ['a form that cannot be read', 400, { email: 'a\0b' }],
+  ['a form that is too large', 413, { email: 'a'.repeat(70_000) }],
+  ['a form that is too old', 403, { email: 'anna@example.com', form_token: 'old' }],
+] as const)('%s leads on for somebody who sees no navigation', async (_, status, fields) => {
+  const answer = await openVisitor(dashboard).post('/sign-in', fields)
+  expect([answer.status, answer.text.includes('<a href="/">Go to the start page</a>')]).toEqual([status, true])
+})
+
 test('no page has an inline script, an inline style or an address on another host, and each links to the help but itself', async () => {
   const operator = await signIn(dashboard, 'operator@example.com')
   for (const path of ['/apps', '/queues', '/help', ...pages.map((page) => `/apps/${ownApp}/${page}`)]) {

@@ -48,6 +48,7 @@ test('one client gets a limited number of links for one address, and the same an
     expect(refused.status).toBe(429)
     expect(Number(refused.retryAfter)).toBeGreaterThan(800)
     expect(refused.text).not.toContain(email)
+    expect(refused.text).toContain('<a href="/">Go to the start page</a>')
   }
   await until('both mails', async () => (await dashboard.mails()).length === 2)
 })

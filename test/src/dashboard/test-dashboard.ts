@@ -86,7 +86,7 @@ export async function openTestDashboard(
   }
 }
 
-export async function openApp({ db }: TestDashboard, name = 'Shop', email = 'member@example.com') {
+export async function openApp({ db }: Pick<TestDashboard, 'db'>, name = 'Shop', email = 'member@example.com') {
   return await createApp(db, { name, email })
 }
 

@@ -42,9 +42,12 @@ test('opening the link changes nothing; its button ends the mails', async () => 
   const visitor = openVisitor(dashboard)
   expect((await visitor.get(link)).text).toContain('anna@example.com gets mails')
   expect(await mailed(dashboard, appId)).toHaveLength(2)
-  expect((await visitor.post(link)).status).toBe(200)
+  const ended = await visitor.post(link)
+  expect(ended.status).toBe(200)
   expect(await mailed(dashboard, appId)).toEqual(['ben@example.com'])
-  expect((await visitor.get(link)).text).toContain('does not get mails')
+  const again = await visitor.get(link)
+  expect(again.text).toContain('does not get mails')
+  for (const { text } of [ended, again]) expect(text).toContain(`<a href="/apps/${appId}/settings">Settings</a>`)
 })
 
 test('the link works again after the member has chosen mails again', async () => {

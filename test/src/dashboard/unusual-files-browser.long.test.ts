@@ -41,6 +41,25 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
   }
   const lines = (count: number, cell: string) => Array.from({ length: count }, (_, row) => `u${row},${cell}\n`).join('')
 
+  test('long names of a file and of its columns are no wider than a phone', async () => {
+    await openPage()
+    const [name, column] = [`${'longname'.repeat(20)}.csv`, 'n'.repeat(200)]
+    await choose(name, Buffer.from(`user_id,${column},${column}\nu1,${column},2\n`))
+    await page.getByText('duplicate columns').waitFor()
+    await takePictures(page, 'data-import-long-names-refused')
+    await choose(name, Buffer.from(`user_id,${column},0${column}\nu1,${column},${column}\n`))
+    await page.getByText('2 new keys').waitFor()
+    await takePictures(page, 'data-import-long-names')
+    const header = `user_id,${'k'.repeat(200)}`
+    const { view } = await importFile(fixtureOf(dashboard), appId, `${header},${header.slice(8)}\nu1,1,2\n`)
+    await page.goto(`/apps/${appId}/imports/${view.import_id}`)
+    await takePictures(page, 'import-long-names')
+    await importFile(fixtureOf(dashboard), appId, `${header}\nu1,1\n`)
+    await page.goto(`/apps/${appId}/profiles/key?key=${header.slice(8)}`)
+    await takePictures(page, 'profiles-key-long-name')
+    await close()
+  })
+
   test('one line in another encoding, or one NUL, among hundreds in UTF-8 changes no encoding', async () => {
     await openPage()
     const oneLine = Buffer.concat([

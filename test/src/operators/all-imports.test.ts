@@ -144,6 +144,7 @@ test('a page retries all imports of a filter, and names each that is left alone'
   const question = await operator.get(address)
   const failed = await find({ state: 'failed' })
   expect(question.text).toContain(`Retry ${failed.length} imports?`)
+  expect(question.text).toContain('<a class="button" href="/imports?state=failed">Back</a>')
   const results = await operator.post('/imports/retry', { imports: shownIn(question.text) }, address)
   expect(results.text).toContain(`${failed.length} imports were left alone:`)
   expect(results.text).toContain(': its file is no longer stored')

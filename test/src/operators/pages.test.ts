@@ -13,6 +13,15 @@ beforeAll(async () => {
 })
 afterAll(async () => await dashboard.close())
 
+test('limits that are not valid stay in the form, with what limits look like', async () => {
+  const operator = await signIn(dashboard, 'operator@example.com')
+  const address = `/apps/${appId}/operation`
+  const fields = { bulk_import: '5/0m', profile_keys: '600' }
+  const refused = await operator.post(`${address}/limits`, fields, address)
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('A rate reads like 100/10m')])
+  expect(refused.text).toMatch(/name="bulk_import" value="5\/0m".+name="profile_keys" [^>]*value="600"/s)
+})
+
 describe('pausing', () => {
   test('an operator pauses and resumes an app with a button; its members see that imports are paused', async () => {
     const operator = await signIn(dashboard, 'operator@example.com')

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DashboardContext } from '../context.ts'
+import { notFound } from '../error-pages.ts'
 
 /** Pages load only resources of this server, and must not be framed. */
 const policy = [
@@ -41,10 +42,6 @@ export function secureAnswers(dashboard: FastifyInstance, context: DashboardCont
 export function answerBrokenAddresses(context: DashboardContext) {
   const headers = securityHeaders(context)
   return (_error: Error, { id }: FastifyRequest, reply: FastifyReply): void => {
-    void reply
-      .code(404)
-      .headers({ ...headers, 'X-Request-Id': id })
-      .type('text/plain')
-      .send('There is no such page.\n')
+    notFound(reply.headers({ ...headers, 'X-Request-Id': id }))
   }
 }

@@ -26,12 +26,13 @@ const words: Readonly<Record<ManyVerb, { button: string; done: string; effect: s
 /** Number of imports that the question shows. */
 const shownImports = 20
 
-/** Answers with a page that shows which imports a click would retry or cancel. */
+/** Answers with a page that shows which imports a click would retry or cancel. `back` is the list with the filter. */
 export function sendManyQuestion(
   reply: FastifyReply,
   verb: ManyVerb,
-  { imports, found, isCut }: { imports: readonly FoundImport[]; found: readonly ImportId[]; isCut: boolean },
+  question: { imports: readonly FoundImport[]; found: readonly ImportId[]; isCut: boolean; back: string },
 ): FastifyReply {
+  const { imports, found, isCut, back } = question
   const { button, effect, none } = words[verb]
   const byId = new Map(imports.map((each) => [each.view.import_id, each]))
   const shown = found.slice(0, shownImports).flatMap(({ importId }) => byId.get(importId) ?? [])
@@ -42,7 +43,7 @@ export function sendManyQuestion(
     area: 'all-imports',
     content:
       found.length === 0
-        ? html`<p class="card">${none}</p><p class="actions"><a class="button" href="/imports">Back</a></p>`
+        ? html`<p class="card">${none}</p><p class="actions"><a class="button" href="${back}">Back</a></p>`
         : html`<form method="post" class="card">
             ${formTokenField(reply.request)}
             <input type="hidden" name="imports" value="${found.map(({ importId }) => importId).join(' ')}">
@@ -50,7 +51,7 @@ export function sendManyQuestion(
             ${isCut && html`<p>More imports match. These are the newest ${imports.length}; do the rest afterwards.</p>`}
             <ul>${shown.map((each) => html`<li class="wrap">${each.appName}: ${importName(each)} ${stateMark(each.view)}</li>`)}</ul>
             ${found.length > shown.length && html`<p>and ${found.length - shown.length} more.</p>`}
-            <p class="actions"><button class="main">${button} ${number}</button><a class="button" href="/imports">Back</a></p>
+            <p class="actions"><button class="main">${button} ${number}</button><a class="button" href="${back}">Back</a></p>
           </form>`,
   })
 }

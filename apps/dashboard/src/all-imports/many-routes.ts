@@ -15,6 +15,7 @@ import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { filterTextsOf, type ListRequest } from '../imports/list-page.ts'
+import { addressOf } from '../layout/filters.ts'
 import { type ManyVerb, sendManyQuestion, sendManyResults } from './many-pages.ts'
 
 /** Maximum number of imports that one request retries or cancels. */
@@ -49,12 +50,14 @@ export const manyImportsRoutes: PageRoutes = (dashboard, context) => {
   for (const verb of ['retry', 'cancel'] as const) {
     const { what, states, find, run } = actions[verb]
     dashboard.get(`/imports/${verb}`, { config: { access: 'operators' } }, async (request: ListRequest, reply) => {
-      const filter = parseImportFilter(filterTextsOf(request))
+      const texts = filterTextsOf(request)
+      const filter = parseImportFilter(texts)
       if ('invalid' in filter) throw new PageNotFound()
       const { imports, next } = await findImports(db, apiUrl, filter, { limit: mostImports })
       const importIds = imports.map(({ view }) => view.import_id)
       const found = await find(db, { states, importIds })
-      return sendManyQuestion(reply, verb, { imports, found, isCut: next !== undefined })
+      const back = addressOf('/imports', texts)
+      return sendManyQuestion(reply, verb, { imports, found, isCut: next !== undefined, back })
     })
     const config = { access: 'operators', audit: { what } } as const
     dashboard.post(`/imports/${verb}`, { config }, async (request, reply) => {

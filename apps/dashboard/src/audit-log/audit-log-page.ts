@@ -30,7 +30,7 @@ export function auditLogContent(path: string, texts: FilterTexts, part: Part): H
     <p class="actions">
       ${!isFirst && html`<a class="button" href="${addressOf(path, texts)}">Newest</a>`}
       ${next !== undefined && html`<a class="button" href="${addressOf(path, { ...texts, before: next })}">Older</a>`}
-      <a class="button" href="${addressOf(`${path}/file`, texts)}">Download all entries that match</a>
+      ${invalid === undefined && html`<a class="button" href="${addressOf(`${path}/file`, texts)}">Download all entries that match</a>`}
     </p>`
 }
 

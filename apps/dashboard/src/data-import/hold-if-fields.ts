@@ -30,7 +30,7 @@ export function readHoldIf(form: URLSearchParams): { holdIf: HoldIf | undefined 
     const text = form.get(nameOf(bound))?.trim() ?? ''
     if (text === '') continue
     // Other spellings of numbers, such as hexadecimal ones, are refused like words.
-    bounds[bound] = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    bounds[bound] = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
     const parsed = parseHoldIf({ [bound]: bounds[bound] })
     if ('problem' in parsed) return { problem: `${boundLabels[bound]}${parsed.problem.slice(bound.length)}.` }
   }

@@ -3,7 +3,7 @@ import { invitationDays } from '@sluice/sign-in'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { signInAddress } from '../access/guard.ts'
-import { sendPage } from '../layout/page.ts'
+import { sendPage, startLink } from '../layout/page.ts'
 
 /** Answers with a page that shows who invited whom to which app, and asks for confirmation. */
 export function invitationPage(
@@ -33,6 +33,6 @@ export function acceptedPage(reply: FastifyReply, address: string): FastifyReply
 export function invalidInvitationPage(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(410), {
     title: 'This link is no longer valid',
-    content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. The member who added you can send another link.</p>`,
+    content: html`<p class="card narrow">It was used or withdrawn, or it is older than ${invitationDays} days. The member who added you can send another link.</p>${startLink}`,
   })
 }

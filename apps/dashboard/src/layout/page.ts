@@ -5,6 +5,9 @@ import { assetPath } from '../assets/files.ts'
 import { type Area, navigation } from './navigation.ts'
 import { themeOf, themeSwitch } from './theme.ts'
 
+/** Leads on from a page that may have no navigation. */
+export const startLink = html`<p><a href="/">Go to the start page</a></p>`
+
 /** The content of a page. */
 export interface Page {
   /** The heading of the page, and the title of the browser's tab. */
@@ -57,11 +60,12 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
 `
 }
 
+/** Renders who is signed in, and the forms of the frame. Addresses of no route have no form token. */
 function account(request: FastifyRequest): Html {
-  const { visitor } = request
+  const { visitor, formToken } = request
   return html`<div class="account">
     ${visitor && html`<span class="who">${visitor.email}</span>`}
-    ${themeSwitch(request)}
+    ${formToken && themeSwitch(request)}
     ${visitor && html`<form method="post" action="/sign-out">${formTokenField(request)}<button class="quiet">Sign out</button></form>`}
   </div>`
 }

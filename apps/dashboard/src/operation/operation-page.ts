@@ -1,23 +1,29 @@
 import type { AppView } from '@sluice/accounts'
+import { maxProfileKeys } from '@sluice/config'
 import { type Html, html } from '@sluice/html'
 import type { FastifyRequest } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
-import { counted } from '../layout/format.ts'
+import { count, counted } from '../layout/format.ts'
 import { type KnownPause, pauseButton, pausedBy } from './pause-parts.ts'
 
-/** Renders the buttons and forms by which operators pause an app and set its limits. */
+/**
+ * Renders the buttons and forms by which operators pause an app and set its limits. `refused` has the fields of limits
+ * that are not valid.
+ */
 export function operationContent(
   request: FastifyRequest,
-  { app, pauses, problem }: { app: AppView; pauses: readonly KnownPause[]; problem: string | undefined },
+  { app, pauses, refused }: { app: AppView; pauses: readonly KnownPause[]; refused: URLSearchParams | undefined },
 ): Html {
   return html`
-    ${problem !== undefined && html`<p class="notice bad" role="alert">${problem}</p>`}
+    ${refused !== undefined && html`<p class="notice bad" role="alert">These are no limits. A rate reads like 100/10m, and an app has at most ${count(maxProfileKeys)} profile keys.</p>`}
     ${pauseSection(request, pauses)}
-    ${limitSection(request, app)}`
+    ${limitSection(request, app, refused)}`
 }
 
-function limitSection(request: FastifyRequest, { app_id: appId, users, profile_keys: keys, limits }: AppView): Html {
+function limitSection(request: FastifyRequest, app: AppView, refused: URLSearchParams | undefined): Html {
+  const { app_id: appId, users, profile_keys: keys, limits } = app
+  const shown = (name: keyof typeof limits) => refused?.get(name) ?? limits[name] ?? ''
   return html`<section class="card narrow" aria-labelledby="limits">
     <h2 id="limits">Limits</h2>
     <p>App ID: <code data-copy="app ID">${appId}</code></p>
@@ -25,10 +31,10 @@ function limitSection(request: FastifyRequest, { app_id: appId, users, profile_k
     <form method="post" action="/apps/${appId}/operation/limits">
       ${formTokenField(request)}
       <label>First requests of bulk imports, such as 100/10m
-        <input name="bulk_import" value="${limits.bulk_import ?? ''}" pattern="[1-9][0-9]*/[0-9]+(s|m|h|d)?">
+        <input name="bulk_import" value="${shown('bulk_import')}" pattern="[1-9][0-9]*/[0-9]+(s|m|h|d)?">
       </label>
       <label>Most profile keys
-        <input name="profile_keys" inputmode="numeric" value="${limits.profile_keys ?? ''}" pattern="[1-9][0-9]*">
+        <input name="profile_keys" inputmode="numeric" value="${shown('profile_keys')}" pattern="[1-9][0-9]*">
       </label>
       <button class="main">Save the limits</button>
     </form>

@@ -43,7 +43,7 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/operation/limits', change('app.limits'), async (request, reply) => {
     const { appId } = visitedApp(request)
     const limits = readLimits(formOf(request))
-    if (limits === undefined) return await sendOperation(context, request, reply.code(400), 'These are no limits.')
+    if (limits === undefined) return await sendOperation(context, request, reply.code(400), formOf(request))
     request.auditChange = await setAppLimits(db, appId, limits)
     request.auditTarget = `bulk imports ${limits.bulkImport ?? 'default'}, profile keys ${limits.profileKeys ?? 'default'}`
     return reply.redirect(`/apps/${appId}/operation`, 303)
@@ -75,7 +75,7 @@ async function sendOperation(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  problem?: string,
+  refused?: URLSearchParams,
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const [app, { ofApp, ofAllApps }] = await Promise.all([showApp(db, appId), findPauses(db, appId)])
@@ -83,7 +83,7 @@ async function sendOperation(
     ...(ofApp === null ? [] : [{ appId, since: ofApp }]),
     ...(ofAllApps === null ? [] : [{ appId: undefined, since: ofAllApps }]),
   ])
-  const content = operationContent(request, { app, pauses, problem })
+  const content = operationContent(request, { app, pauses, refused })
   return sendPage(reply, { title: 'Operation', area: 'operation', content })
 }
 

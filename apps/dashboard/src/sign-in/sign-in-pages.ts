@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
 import { signInAddress } from '../access/guard.ts'
 import { duration } from '../layout/format.ts'
-import { sendPage } from '../layout/page.ts'
+import { sendPage, startLink } from '../layout/page.ts'
 
 /** How people may sign in. */
 export interface WaysToSignIn {
@@ -77,7 +77,7 @@ export function sentPage(
 export function tooManyPage(reply: FastifyReply, waitMs: number): FastifyReply {
   return sendPage(reply.code(429).header('Retry-After', retryAfter(waitMs)), {
     title: 'Too many links',
-    content: html`<p class="card narrow">Too many links were requested. Please try again in ${duration(waitMs)}.</p>`,
+    content: html`<p class="card narrow">Too many links were requested. Please try again in ${duration(waitMs)}.</p>${startLink}`,
   })
 }
 

@@ -9,6 +9,9 @@ interface OneKey {
   Params: { app: string; key: string }
 }
 
+const settingsLink = (appId: number) =>
+  html`<p>Members can change this on the page <a href="/apps/${appId}/settings">Settings</a>.</p>`
+
 const appIn = (id: string) => (/^[1-9]\d{0,8}$/.test(id) ? Number(id) : 0)
 
 /**
@@ -22,7 +25,7 @@ export const unsubscribeRoutes: PageRoutes = (dashboard, { db }) => {
     if (found === undefined) throw new PageNotFound()
     const content = html`<form method="post" class="card narrow">
       <p>${found.email} ${found.getsMails ? 'gets' : 'does not get'} mails about imports and deletions of <strong>${found.appName}</strong>.</p>
-      ${found.getsMails && html`<button class="main">Send no more mails</button>`}
+      ${found.getsMails ? html`<button class="main">Send no more mails</button>` : settingsLink(appIn(params.app))}
     </form>`
     return sendPage(reply, { title: 'Mails of an app', content })
   })
@@ -39,7 +42,7 @@ export const unsubscribeRoutes: PageRoutes = (dashboard, { db }) => {
       const event = { appId, who, what: 'member.mails', target: found.email, address: ip, requestId: id } as const
       // Mail programs may repeat the request.
       if (found.getsMails) await audited(db, event, () => unsubscribe(db, appId, params.key))
-      const content = html`<p class="card narrow">${found.email} gets no more mails of <strong>${found.appName}</strong>. Members can change this on the page Settings.</p>`
+      const content = html`<div class="card narrow"><p>${found.email} gets no more mails of <strong>${found.appName}</strong>.</p>${settingsLink(appId)}</div>`
       return sendPage(reply, { title: 'No more mails', content })
     })
   })
