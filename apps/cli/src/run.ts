@@ -1,5 +1,4 @@
-import { Failure, messageOf, nextStepAfter } from '@sluice/client-cli/failure'
-import { printableLines } from '@sluice/local-stack/printable'
+import { nextStepAfter, reportFailure } from '@sluice/client-cli/failure'
 import { CommanderError } from 'commander'
 import { firstSteps, fullForm, openProgram } from './program.ts'
 
@@ -18,10 +17,6 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    // A progress line may have been interrupted: the error replaces it.
-    const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
-    const lines = [`sluice: ${messageOf(error)}`, nextStepAfter(error) ?? []].flat()
-    process.stderr.write(`${lineStart}${printableLines(lines.join('\n'))}\n`)
-    return error instanceof Failure ? error.exitCode : 1
+    return reportFailure('sluice', error, nextStepAfter(error))
   }
 }

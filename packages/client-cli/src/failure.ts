@@ -1,3 +1,5 @@
+import { printableLines } from '@sluice/local-stack/printable'
+
 /**
  * The failure of a command, with a message for its user and, if that does not say it, what to type next. The exit code
  * is 1, or 2 for wrong usage.
@@ -36,4 +38,13 @@ export function nextStepAfter(error: unknown): string | undefined {
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join(', ')
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Prints an error of a program on stderr, and what to type next if that is known. Returns the exit code. */
+export function reportFailure(program: string, error: unknown, next?: string): 1 | 2 {
+  // A progress line may have been interrupted: the error replaces it.
+  const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
+  const lines = [`${program}: ${messageOf(error)}`, next ?? []].flat()
+  process.stderr.write(`${lineStart}${printableLines(lines.join('\n'))}\n`)
+  return error instanceof Failure ? error.exitCode : 1
 }

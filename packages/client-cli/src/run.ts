@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type ImportView, Sluice } from '@sluice/client'
-import { printableJson, printableLines } from '@sluice/local-stack/printable'
+import { printableJson } from '@sluice/local-stack/printable'
 import { type ClientCommand, help, parseCommand } from './arguments.ts'
-import { Failure, messageOf } from './failure.ts'
+import { reportFailure } from './failure.ts'
 import { runImport } from './import-file.ts'
 import { describeImport } from './import-text.ts'
 
@@ -21,10 +21,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     else await run(command)
     return 0
   } catch (error) {
-    // A progress line may have been interrupted: the error replaces it.
-    const lineStart = process.stderr.isTTY ? '\r\x1b[K' : ''
-    process.stderr.write(`${lineStart}${printableLines(`sluice-client: ${messageOf(error)}`)}\n`)
-    return error instanceof Failure ? error.exitCode : 1
+    return reportFailure('sluice-client', error)
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Endpoint, endpoint } from '../endpoint.ts'
-import { type GuideName, guideNames } from '../openapi/guides.ts'
+import { type GuideName, guideNames, guides } from '../openapi/guides.ts'
 import { etag, pageHeaders, sendDocument, sendPage } from '../openapi/served-document.ts'
 
 const operation = { tag: 'Operation', extension: true, isPublic: true } as const
@@ -10,9 +10,9 @@ const text = (description: string, type: string, example: string) =>
 function pageOf(name: GuideName): Endpoint {
   return endpoint({
     ...operation,
-    id: name === 'api' ? 'getApiPage' : 'getGuidePage',
+    id: `get${guides[name].id}Page`,
     route: `GET /docs/${name}`,
-    summary: name === 'api' ? 'How to use the API, for people' : 'The guide, for people',
+    summary: `${guides[name].title}, for people`,
     description: 'A page that works without scripts and without a network.',
     answer: { ...text('The page.', 'text/html', '<!doctype html>…'), headers: pageHeaders },
     serve:
@@ -25,9 +25,9 @@ function pageOf(name: GuideName): Endpoint {
 function markdownOf(name: GuideName): Endpoint {
   return endpoint({
     ...operation,
-    id: name === 'api' ? 'getApiMarkdown' : 'getGuideMarkdown',
+    id: `get${guides[name].id}Markdown`,
     route: `GET /docs/${name}.md`,
-    summary: name === 'api' ? 'How to use the API, as Markdown' : 'The guide, as Markdown',
+    summary: `${guides[name].title}, as Markdown`,
     description: 'The same text as the page, for programs.',
     answer: { ...text('The text.', 'text/markdown', '# The HTTP API\n…'), headers: etag },
     serve:

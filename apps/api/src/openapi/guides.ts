@@ -4,10 +4,10 @@ import { Marked, type MarkedExtension } from 'marked'
 import { style } from './docs-assets.ts'
 import { type ServedDocument, servedDocument } from './served-document.ts'
 
-/** The documents of docs/ that the API serves, by the name in their address. */
+/** The documents of docs/ that the API serves, by the name in their address. `id` is their part of operation IDs. */
 export const guides = {
-  api: { title: 'How to use the API', about: 'from the token to the error file, each step as a command' },
-  guide: { title: 'Guide', about: 'what a file may contain, types of values, dry runs, undo, webhooks' },
+  api: { id: 'Api', title: 'How to use the API', about: 'from the token to the error file, each step as a command' },
+  guide: { id: 'Guide', title: 'Guide', about: 'what a file may contain, types of values, dry runs, undo, webhooks' },
 } as const
 
 export type GuideName = keyof typeof guides
