@@ -58,7 +58,7 @@ const streamedOnce = { redirect: 'error', window: null } as const
 function countedBody(file: Blob, stall: AbortController, onBytes: ((bytes: number) => void) | undefined) {
   let bytes = 0
   let timer: ReturnType<typeof setTimeout> | undefined
-  let isStopped = false
+  let [isStopped, isCancelled] = [false, false]
   let failure: { error: unknown } | undefined
   const moved = () => {
     clearTimeout(timer)
@@ -72,6 +72,8 @@ function countedBody(file: Blob, stall: AbortController, onBytes: ((bytes: numbe
     async pull(controller) {
       try {
         const { done, value } = await ofFile(reader.read())
+        // The upload may have broken off meanwhile, which closes the stream.
+        if (isCancelled) return
         if (done) return controller.close()
         moved()
         bytes += value.length
@@ -82,7 +84,10 @@ function countedBody(file: Blob, stall: AbortController, onBytes: ((bytes: numbe
         throw error
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel(reason) {
+      isCancelled = true
+      return reader.cancel(reason)
+    },
   })
   const stop = () => {
     isStopped = true

@@ -25,9 +25,24 @@ const recorded = [
 
 const statements = [
   `create schema watch`,
-  `create table watch.changes as select ''::text as operation, ${recorded}, hold_if <> '"never"' as has_bounds,
-    0::double precision as waited_ms, '{}'::bigint[] as unseen from imports limit 0`,
-  `alter table watch.changes add change bigint generated always as identity primary key`,
+  `create table watch.changes (
+    change bigint generated always as identity primary key,
+    operation text not null,
+    app_id integer not null,
+    import_id uuid not null,
+    sequence_number bigint not null,
+    dry_run boolean not null,
+    state text not null,
+    attempt integer not null,
+    position bigint not null,
+    holds_order boolean not null,
+    report_due boolean not null,
+    check_passed boolean not null,
+    has_bounds boolean not null,
+    waited_ms double precision,
+    -- Imports of the app that precede this import, and were queued just before its claim.
+    unseen bigint[] not null
+  )`,
   `create function watch.note() returns trigger language plpgsql as $$
   declare
     changed imports := case when tg_op = 'DELETE' then old else new end;
