@@ -95,6 +95,20 @@ describe('a file that storage fails to copy', () => {
     expect([await names(), await isInPath('1.csv')]).toEqual([['2.csv'], true])
   })
 
+  test('is refused an hour after the clock of Postgres was set back', async () => {
+    await put('1.csv')
+    await fail(12)
+    await gateway.db
+      .updateTable('unannounced_file_failures')
+      .set({ first_failed_at: sql<Date>`now() + interval '1 day'` })
+      .execute()
+    await fail(1)
+    expect(await failures()).toMatchObject([{ failures: 13, refused_at: null }])
+    await anHourLater()
+    await fail(1)
+    expect(await failures()).toMatchObject([{ failures: 14, refused_at: expect.any(Date) }])
+  })
+
   test('is not refused within an hour, nor after a few failures', async () => {
     await put('1.csv')
     await fail(1)

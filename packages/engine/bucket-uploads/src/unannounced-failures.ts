@@ -24,6 +24,8 @@ export async function noteFailure(db: Database, { appId, hash }: FailedFile): Pr
     insert into unannounced_file_failures as f (app_id, file_hash) values (${appId}, ${hash})
     on conflict (app_id, file_hash) do update set
       failures = f.failures + 1,
+      -- Postgres's clock may have been set back since.
+      first_failed_at = least(f.first_failed_at, now()),
       refused_at = coalesce(f.refused_at, case
         when f.failures + 1 >= ${maxFailures} and f.first_failed_at <= now() - make_interval(secs => ${minFailingSeconds})
         then now()

@@ -1,8 +1,8 @@
 import { endSignIns } from '@sluice/accounts'
 import { pathOf } from '@sluice/bucket-uploads'
-import { type Database, sql } from '@sluice/database'
+import { type Database, isDue, sql } from '@sluice/database'
 import { appPrefix, cancelImportsOfApp, type FilesContext } from '@sluice/imports'
-import { lastWriteHours } from '@sluice/storage'
+import { lastWriteHours, lastWriteMs } from '@sluice/storage'
 import { removeEndpointsOfApp } from '@sluice/webhooks'
 import { appTables, deleteRows } from './tables.ts'
 
@@ -125,7 +125,7 @@ export async function deleteApps(context: FilesContext): Promise<number[]> {
   const due = await db
     .selectFrom('deleted_apps')
     .select('former_app_id')
-    .where('sweep_at', '<=', sql<Date>`now()`)
+    .where(sql<boolean>`${isDue(sql`sweep_at`, lastWriteMs)}`)
     .execute()
   await each(
     due.map((app) => app.former_app_id),
