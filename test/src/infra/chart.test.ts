@@ -88,6 +88,12 @@ describe('the Helm chart', () => {
     expect(pods(named).match(/"mountPath":"\/etc\/sluice","readOnly":true/g)).toHaveLength(appNames.length + 1)
   })
 
+  test('gives containers no writable files of their own and no capabilities', () => {
+    const pods = JSON.stringify(rendered().filter(({ kind }) => kind === 'Deployment' || kind === 'Job'))
+    const context = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
+    expect(pods.split(`"securityContext":${JSON.stringify(context)}`)).toHaveLength(appNames.length + 2)
+  })
+
   test('tells the migration the number of the cell, which it cannot read from the settings yet', () => {
     const migration = (cell?: string) => {
       const manifests = rendered((values) => Object.assign(values.settings ?? {}, cell !== undefined && { CELL: cell }))
