@@ -59,6 +59,24 @@ test('a task that waits for storage does not delay the tasks that are due at the
   expect(looks).toBe(1)
 }, 120_000)
 
+// docs/faults.md, Processes.
+test('the next oldest workers host maintenance when the three that host it die at once', async () => {
+  const deployment = await startDeployment({ workers: 5 })
+  onTestFinished(() => deployment.close())
+  const app = await openClientApp(deployment)
+  const oldest = () =>
+    deployment.db.selectFrom('workers').select('pid').orderBy('started_at').orderBy('worker_id').execute()
+  await until('five workers', async () => (await oldest()).length === 5)
+  const hosts = (await oldest()).slice(0, 3).map(({ pid }) => pid)
+  for (const worker of deployment.workers()) if (hosts.includes(worker.pid)) worker.kill('SIGKILL')
+  const diedAt = performance.now()
+  await enqueueMails(deployment.db, app.appId, 'news', { subject: 'News', text: 'News', html: 'News' })
+  await until('the mail', () => deployment.mail.received.some(({ to }) => to === app.emails[0]), 60_000)
+  const seconds = Math.round((performance.now() - diedAt) / 1000)
+  console.log(`maintenance again after ${seconds} s`)
+  expect(seconds).toBeLessThan(30)
+}, 120_000)
+
 /** Inserts an import whose upload only maintenance looks for: no process has handed out its address. */
 async function insertAwaitedUpload({ db }: Deployment, { appId }: ClientApp) {
   const importId = crypto.randomUUID()
