@@ -28,7 +28,7 @@ export interface MutationResult {
 }
 
 /** Limit of a run, ms. A fault may make a test wait until its own limit. */
-const longestRunMs = 300_000
+const longestRunMs = 600_000
 
 /** Returns all mutations of `mutations.json`. */
 export async function readMutations(): Promise<Mutation[]> {
