@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from '../mutations/copy.ts'
-import { invariants, modelFile, simulate } from './quint.ts'
+import { invariants, modelFile, modelMutations, simulate } from './quint.ts'
 import { type RecordedChange, replay } from './replay.ts'
 
-// A number of traces that `npm run test:long` multiplies: see mutations.long.test.ts.
 const traces = Number(process.env.TRACES ?? 5_000)
 
 /** States that the traces must reach: without them, the invariants would say nothing about them. */
@@ -33,6 +32,13 @@ function witnessed(witness: string): RegExp {
 test('the page about imports names the invariants of the model', () => {
   const page = readFileSync(join(root, 'packages/engine/imports/README.md'), 'utf8')
   for (const invariant of invariants) expect(page).toContain(`\`${invariant}\``)
+})
+
+test('each invariant has a mutation of the model, which can be applied', () => {
+  const model = readFileSync(modelFile, 'utf8')
+  const mutations = modelMutations()
+  expect([...new Set(mutations.map(({ invariant }) => invariant))].toSorted()).toEqual([...invariants].toSorted())
+  for (const { change, find } of mutations) expect(model.split(find), change).toHaveLength(2)
 })
 
 const queued = { state: 'queued', attempt: 0, position: 0, holdsOrder: false, isChecked: false, reportDue: false }

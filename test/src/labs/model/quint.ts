@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openScratch } from '../../environment/scratch.ts'
@@ -24,6 +25,19 @@ export const invariants = [
   'completedIsWhole',
   'knownRowsAreStored',
 ] as const
+
+/** A change of the model that breaks an invariant. */
+export interface ModelMutation {
+  change: string
+  /** Text that the model has once. */
+  find: string
+  replace: string
+  invariant: string
+}
+
+export function modelMutations(): ModelMutation[] {
+  return JSON.parse(readFileSync(join(import.meta.dirname, 'mutations.json'), 'utf8'))
+}
 
 /** How a simulation is run. */
 export interface Simulation {
