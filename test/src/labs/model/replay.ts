@@ -73,11 +73,22 @@ async function replayWaiting(): Promise<void> {
 /** Returns the index of the first change that the model refuses in each history of an app; -1 if there is none. */
 async function firstWrong(histories: readonly History[]): Promise<number[]> {
   if (histories.length === 0) return []
+  const pieces: string[] = []
+  const names = histories.map((history) => {
+    const own: string[] = []
+    for (let at = 0; at < history.length; at += pieceEvents) {
+      own.push(`piece${pieces.length}`)
+      const events = history.slice(at, at + pieceEvents).map(toRecorded)
+      pieces.push(`pure val ${own.at(-1)}: List[Recorded] = [${events}]`)
+    }
+    return own
+  })
   const module = (folder: string) => `
 module recorded {
   import history.* from ${JSON.stringify(relative(folder, join(import.meta.dirname, 'history')))}
+  ${pieces.join('\n  ')}
   var firstWrong: List[int]
-  action init = firstWrong' = [${histories.map((history) => `firstWrongOf([${history.map(toEvent)}])`)}]
+  action init = firstWrong' = [${names.map((own) => `firstWrongOf([${own}])`)}]
   action step = firstWrong' = firstWrong
 }
 `
@@ -85,10 +96,14 @@ module recorded {
   return places as number[]
 }
 
-function toEvent({ number, isNew, isGone, isDryRun, hasBounds, hasWaited, unseen, row }: RecordedChange): string {
-  const fields = Object.entries(row).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-  return `{ number: ${number}, isNew: ${isNew}, isGone: ${isGone}, isDryRun: ${isDryRun}, hasBounds: ${hasBounds},
-    hasWaited: ${hasWaited}, unseen: Set(${unseen}), row: { ${fields} } }`
+/** Quint checks a list in a time that grows faster than its length. */
+const pieceEvents = 50
+
+/** Returns a change as a `Recorded` of history.qnt. */
+function toRecorded({ number, isNew, isGone, isDryRun, hasBounds, hasWaited, unseen, row }: RecordedChange): string {
+  const flags = [isNew, isGone, isDryRun, hasBounds, hasWaited, row.holdsOrder, row.isChecked, row.reportDue]
+  const sum = flags.reduce((total, flag, index) => total + (flag ? 2 ** index : 0), 0)
+  return `(${number}, ${sum}, ${JSON.stringify(row.state)}, ${row.attempt}, ${row.position}, [${unseen}])`
 }
 
 /** Describes a change that the model does not allow, with the changes before it. */
