@@ -90,13 +90,7 @@ export async function registerToken(db: Database, appId: number): Promise<string
 
 /** Throws {@link UnknownApp} if the app does not exist, or is being deleted. */
 export async function requireApp(db: Database, appId: number): Promise<void> {
-  const app = await db
-    .selectFrom('apps')
-    .select('app_id')
-    .where('app_id', '=', appId)
-    .where('deleting_at', 'is', null)
-    .executeTakeFirst()
-  if (app === undefined) throw new UnknownApp(appId)
+  if ((await usableApp(db, appId).executeTakeFirst()) === undefined) throw new UnknownApp(appId)
 }
 
 /**
@@ -104,14 +98,12 @@ export async function requireApp(db: Database, appId: number): Promise<void> {
  * Throws {@link UnknownApp} as {@link requireApp} does.
  */
 export async function lockApp(tx: Database, appId: number): Promise<void> {
-  const app = await tx
-    .selectFrom('apps')
-    .select('app_id')
-    .where('app_id', '=', appId)
-    .where('deleting_at', 'is', null)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
-  if (app === undefined) throw new UnknownApp(appId)
+  if ((await usableApp(tx, appId).forNoKeyUpdate().executeTakeFirst()) === undefined) throw new UnknownApp(appId)
+}
+
+/** Selects an app unless it is being deleted. */
+function usableApp(db: Database, appId: number) {
+  return db.selectFrom('apps').select('app_id').where('app_id', '=', appId).where('deleting_at', 'is', null)
 }
 
 /** Returns an app with its name; undefined if the app does not exist, or is being deleted. */

@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from '@sluice/database'
+import { openScratch } from '../../environment/scratch.ts'
 import { until } from '../../environment/wait.ts'
 import { openFakeClock } from '../../faults/harness/fake-clock.ts'
 import { startFaultyPostgres } from '../../faults/harness/servers.ts'
@@ -22,12 +20,12 @@ const users = ['ann', 'bob', 'cem', 'dan', 'eve']
 
 /** Starts a stack at a time. Returns undefined if libfaketime is not installed. */
 export async function openCalendar(time: string, env: Record<string, string>): Promise<Calendar | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-calendar-'))
-  const clock = await openFakeClock(folder)
+  const scratch = await openScratch('sluice-calendar-')
+  const clock = await openFakeClock(scratch.path)
   if (clock === undefined) return undefined
   const set = (at: string) => clock.set((Date.parse(at) - Date.now()) / 1000)
   await set(time)
-  const postgres = await startFaultyPostgres(folder, {}, clock)
+  const postgres = await startFaultyPostgres(scratch.path, {}, clock)
   const stack = await startStack({ env: { DATABASE_URL: postgres.directUrl, ...clock.environment, ...env } })
   const app = await openApp(stack, users)
   // Each round of maintenance runs at once when a worker begins to host it. The next one is due its period later.
@@ -52,7 +50,7 @@ export async function openCalendar(time: string, env: Record<string, string>): P
     async close() {
       await stack.stop()
       await postgres.close()
-      await rm(folder, { recursive: true, force: true })
+      await scratch[Symbol.asyncDispose]()
     },
   }
 }

@@ -62,11 +62,12 @@ async function importFile({ stack, app }: Calendar): Promise<string> {
   return importId
 }
 
-async function receiverThatFails(): Promise<{ url: string; close(): void }> {
+/** Starts a receiver that refuses every webhook, and returns its address. It keeps no process running. */
+async function startFailingReceiver(): Promise<string> {
   const server = createServer((_, response) => response.writeHead(503).end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   server.unref()
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
 export const facts: readonly Fact[] = [
@@ -190,7 +191,7 @@ export const facts: readonly Fact[] = [
     made: '2028-07-01T10:00:00Z',
     async make(calendar) {
       const { stack, app } = calendar
-      const { url } = await receiverThatFails()
+      const url = await startFailingReceiver()
       const added = await stack.sluice('webhooks', 'add', '--app', String(app.appId), '--url', url)
       if (added.code !== 0) throw new Error(added.stderr)
       await importFile(calendar)

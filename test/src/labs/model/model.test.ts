@@ -26,7 +26,7 @@ test('no random trace of the model breaks an invariant, and the traces come to e
 })
 
 function witnessed(witness: string): RegExp {
-  return new RegExp(`${witness.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)} was witnessed in [1-9]`)
+  return new RegExp(`${RegExp.escape(witness)} was witnessed in [1-9]`)
 }
 
 test('the page about imports names the invariants of the model', () => {

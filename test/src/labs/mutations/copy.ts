@@ -1,35 +1,29 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readlink, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, readlink, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { openScratch } from '../../environment/scratch.ts'
 
 const run = promisify(execFile)
 
 /** The repository from which copies are made. */
 export const root = join(import.meta.dirname, '../../../..')
 
-/** A copy of the repository in which tests run. */
-export interface Copy {
-  folder: string
-  remove(): Promise<void>
-}
-
 /**
  * Copies the files that git tracks, as they are in the working tree. Installed packages are linked. The packages of the
  * repository are those of the copy, so that a test in the copy runs its changed code.
  */
-export async function copyRepository(): Promise<Copy> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-mutation-'))
+export async function copyRepository(): ReturnType<typeof openScratch> {
+  const copy = await openScratch('sluice-mutation-')
   const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     maxBuffer: 2 ** 26,
   })
   for (const path of stdout.split('\0').filter(Boolean)) {
-    await cp(join(root, path), join(folder, path), { force: true }).catch(ignoreDeleted)
+    await cp(join(root, path), join(copy.path, path), { force: true }).catch(ignoreDeleted)
   }
-  for (const place of ['.', 'test']) await linkPackages(join(root, place), join(folder, place))
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
+  for (const place of ['.', 'test']) await linkPackages(join(root, place), join(copy.path, place))
+  return copy
 }
 
 /** A file that was deleted since its last commit is still tracked. */

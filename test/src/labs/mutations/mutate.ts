@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Copy, copyRepository, root } from './copy.ts'
+import { copyRepository, root } from './copy.ts'
 
 /** A fault that is put into the code on purpose, with a test that must notice it. */
 export interface Mutation {
@@ -53,17 +53,13 @@ export async function runMutations(
 ): Promise<void> {
   const left = [...mutations]
   const runLane = async () => {
-    const copy = await copyRepository()
-    try {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) onResult(await runMutation(next, copy))
-    } finally {
-      await copy.remove()
-    }
+    await using copy = await copyRepository()
+    for (let next = left.shift(); next !== undefined; next = left.shift()) onResult(await runMutation(next, copy.path))
   }
   await Promise.all(Array.from({ length: Math.min(lanes, mutations.length) }, runLane))
 }
 
-async function runMutation(mutation: Mutation, { folder }: Copy): Promise<MutationResult> {
+async function runMutation(mutation: Mutation, folder: string): Promise<MutationResult> {
   const { file, find, replace } = mutation
   const original = await readFile(join(root, file), 'utf8')
   const problem = mutationProblem(mutation, original)
@@ -86,8 +82,16 @@ async function runTest({ test, title }: Mutation, folder: string): Promise<[Verd
   const report = join(folder, 'node_modules', 'mutation.json')
   await writeFile(report, '{}')
   const bin = join(folder, 'node_modules', '.bin')
-  const name = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  const args = ['run', '--project', projectOf(test), test, '-t', name, '--reporter=json', `--outputFile=${report}`]
+  const args = [
+    'run',
+    '--project',
+    projectOf(test),
+    test,
+    '-t',
+    RegExp.escape(title),
+    '--reporter=json',
+    `--outputFile=${report}`,
+  ]
   const output = await new Promise<string>((resolve) => {
     const env: NodeJS.ProcessEnv = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
     // The runs of a vitest of its own: variables of a vitest around this process would reach it.
