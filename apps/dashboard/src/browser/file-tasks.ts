@@ -4,6 +4,7 @@ import type { FileKind } from './conversion/file-kind.ts'
 import type { Plan } from './conversion/plan.ts'
 import { type OtherText, Utf8Check } from './conversion/utf8-check.ts'
 import { uncompressed } from './file-start.ts'
+import { type OnRead, readParts } from './read-parts.ts'
 import { unpack } from './unpack.ts'
 
 // What the worker of the data import page does with a whole file. Memory does not grow with the file, because browsers
@@ -15,16 +16,13 @@ export interface WholeFile {
   kind: FileKind
 }
 
-/** Accepts the number of bytes of the file that have been read. */
-type OnRead = (bytes: number) => void
-
 /**
  * Checks a whole file for UTF-8. Returns what is known of its other lines; undefined if all lines are UTF-8. Fails if
  * compressed data cannot be read to its end.
  */
 export async function findOtherText({ file, kind }: WholeFile, onRead: OnRead): Promise<OtherText | undefined> {
   const check = new Utf8Check()
-  const reader = uncompressed(counted(file, onRead), kind).getReader()
+  const reader = uncompressed(readParts(file, onRead), kind).getReader()
   for (;;) {
     const { done, value } = await reader.read()
     if (done) break
@@ -55,7 +53,7 @@ export async function convertFile(
   limitBytes: number,
   onRead: OnRead,
 ): Promise<Blob> {
-  const bytes = kind === 'gzip' ? unpack(file, onRead) : counted(file, onRead)
+  const bytes = kind === 'gzip' ? unpack(file, onRead) : readParts(file, onRead)
   const text = bytes.pipeThrough(new TransformStream(new Conversion(plan)))
   const converted = kind === 'gzip' ? text.pipeThrough(new CompressionStream('gzip') as ByteTransform) : text
   try {
@@ -91,20 +89,6 @@ async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number, k
     bytes = 0
     if (done) return new Blob(blobs, { type: 'text/csv' })
   }
-}
-
-/** Returns the bytes of a file, and reports their number while they are read. */
-function counted(file: Blob, onRead: OnRead): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let bytes = 0
-  return file.stream().pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(chunk, output) {
-        bytes += chunk.length
-        onRead(bytes)
-        output.enqueue(chunk)
-      },
-    }),
-  )
 }
 
 function otherEncoding({ records }: OtherEncoding, { encoding }: Plan): string {

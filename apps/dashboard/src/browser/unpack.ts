@@ -1,4 +1,5 @@
 import { Gunzip } from 'fflate/browser'
+import { type OnRead, readParts } from './read-parts.ts'
 
 // gzip files may have several members. A browser's own `DecompressionStream` takes everything after the first member
 // for damage, and `fflate` compares no checksums. So `fflate` finds the members, and the browser unpacks each of them.
@@ -27,23 +28,12 @@ export function unpackUnchecked(packed: ReadableStream<Bytes>): ReadableStream<B
 }
 
 /** Unpacks a gzip file, member by member. Fails if a member is damaged. Calls `onRead` with the bytes read so far. */
-export function unpack(file: Blob, onRead: (bytes: number) => void): ReadableStream<Bytes> {
+export function unpack(file: Blob, onRead: OnRead): ReadableStream<Bytes> {
   const { readable, writable } = new TransformStream<Bytes, Bytes>()
   const run = async () => {
     const starts = await memberStarts(file)
     for (const [index, start] of starts.entries()) {
-      let read = start
-      const counting = new TransformStream<Bytes, Bytes>({
-        transform(chunk, controller) {
-          read += chunk.length
-          onRead(read)
-          controller.enqueue(chunk)
-        },
-      })
-      const member = file
-        .slice(start, starts[index + 1])
-        .stream()
-        .pipeThrough(counting)
+      const member = readParts(file.slice(start, starts[index + 1]), (bytes) => onRead(start + bytes))
       await member.pipeThrough(new DecompressionStream('gzip')).pipeTo(writable, { preventClose: true })
     }
     await writable.close()

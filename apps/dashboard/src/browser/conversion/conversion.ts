@@ -1,3 +1,4 @@
+import { encodeUtf8 } from './encode.ts'
 import { changesRecords, type Plan, recordConverters } from './plan.ts'
 import { RecordReader, type SourceRecord } from './record-reader.ts'
 import { writeRecord } from './record-writer.ts'
@@ -28,7 +29,6 @@ const stepBytes = 32_768
  */
 export class Conversion {
   readonly #decoder: InstanceType<typeof TextDecoder>
-  readonly #encoder = new TextEncoder()
   /** Undefined if only the encoding changes: the text is then copied as it is. */
   readonly #rewriter: Rewriter | undefined
 
@@ -46,12 +46,12 @@ export class Conversion {
   flush(output: TransformStreamDefaultController<Uint8Array>): void {
     this.#write(this.#decode(), output)
     const rest = this.#rewriter?.end() ?? ''
-    if (rest !== '') output.enqueue(this.#encoder.encode(rest))
+    if (rest !== '') output.enqueue(encodeUtf8(rest))
   }
 
   #write(text: string, output: TransformStreamDefaultController<Uint8Array>): void {
     const converted = this.#rewriter?.push(text) ?? text
-    if (converted !== '') output.enqueue(this.#encoder.encode(converted))
+    if (converted !== '') output.enqueue(encodeUtf8(converted))
   }
 
   #decode(chunk?: Uint8Array): string {

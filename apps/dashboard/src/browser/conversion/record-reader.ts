@@ -7,6 +7,7 @@ import {
   RecordFramer,
   type RecordProblem,
 } from '@sluice/csv/browser'
+import { encodeUtf8 } from './encode.ts'
 
 /** The sign between two cells. */
 export type Separator = ',' | ';' | '\t'
@@ -55,7 +56,7 @@ export class RecordReader {
 
   /** Accepts the next text. Yields the complete records. */
   *push(chunk: string): Generator<SourceRecord> {
-    yield* this.#read(this.#framer.push(new TextEncoder().encode(this.#begun(withLf(chunk, this.#dialect)))))
+    yield* this.#read(this.#framer.push(encodeUtf8(this.#begun(withLf(chunk, this.#dialect)))))
   }
 
   /** Ends the text. Yields the remaining records. */
