@@ -29,7 +29,10 @@ test('the page of an import says why it is held, and applies it after one approv
   expect(text).toMatch(/<span class="figure">1<\/span><span class="name">Rows without errors/)
   expect(text).toMatch(/What the import would change.*1 user with first values/s)
   expect(text).toContain('data-events')
-  expect((await visitor.get(`/apps/${appId}/imports?state=held`)).text).toContain(importId.slice(0, 8))
+  const held = (await visitor.get(`/apps/${appId}/imports?state=held`)).text
+  expect(held).toContain(importId.slice(0, 8))
+  // The time for which nobody approves it is not the time that it took.
+  expect(held).toContain('<td class="number">–</td>')
   const question = (await visitor.get(`${address}/approve`)).text
   expect(question).toContain('This applies 1 row of the file')
   expect(question).toContain('The import cannot be undone')
@@ -87,6 +90,8 @@ test('the page of an import offers an undo, whose button follows the numbers of 
   expect(undoing.status).toBe(303)
   const undo = undoing.headers.get('location') ?? ''
   expect((await visitor.get(undo)).text).toContain(`<h1>Undo ${undo.split('/').at(-1)?.slice(0, 8)}</h1>`)
+  await runImport(fixture.context, await claim(fixture, appId, undo.slice(-36)), new AbortController().signal)
+  expect((await visitor.get(`${undo}/undo`)).text).toContain('<h1>Undo the undo ')
   const undone = (await visitor.get(address)).text
   expect(undone).toContain(`<dt>Undone by</dt><dd><a href="${undo}">`)
   expect(undone).not.toContain('Undo…')

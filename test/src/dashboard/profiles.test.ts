@@ -159,6 +159,13 @@ describe('deletion requests', () => {
   })
 })
 
+test('a lookup of what cannot be a user ID says why', async () => {
+  const { page, member } = await openShop('empty-lookup@example.com')
+  const { status, text } = await member.get(`${page}/user?user=`)
+  expect([status, text]).toEqual([404, expect.stringContaining('A user ID must not be empty.')])
+  expect(text).not.toContain('is registered')
+})
+
 test('a datetime at midnight is shown as its date, which no time zone moves to another day', async () => {
   const { appId, page, member } = await openShop('dates@example.com')
   const attributes = JSON.stringify({ last_seen: '2026-03-07 00:00:00.000' })

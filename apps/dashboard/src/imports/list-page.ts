@@ -168,7 +168,7 @@ function row(found: FoundImport, isOfAll: boolean, percent: number | undefined):
     <td>${sourceName(view)}${requestedBy !== null && html`<br><span class="hint">${requestedBy}</span>`}</td>
     <td class="number">${count(view.rows_total)}</td>
     <td class="number">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>
-    <td class="number">${tookMs === null ? '–' : duration(tookMs)}</td>
+    <td class="number">${tookMs === null || view.state === 'held' ? '–' : duration(tookMs)}</td>
     <td>${time(new Date(view.requested_at))}</td>
   </tr>`
 }

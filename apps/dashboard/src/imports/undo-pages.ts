@@ -32,7 +32,7 @@ export function sendUndoQuestion(
   const isCounting = dryRun !== undefined && dryRun.view.finished_at === null
   const isCounted = dryRun?.view.state === 'completed'
   return sendPage(reply, {
-    title: `Undo ${importName(details)}?`,
+    title: `Undo ${view.source === 'undo' ? importName(details).replace('Undo', 'the undo') : importName(details)}?`,
     area: 'imports',
     scripts: isCounting ? ['refresh-parts.ts'] : [],
     content: html`<form method="post" class="card narrow">

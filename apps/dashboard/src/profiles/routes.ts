@@ -22,10 +22,10 @@ export const profileRoutes: PageRoutes = (dashboard, context) => {
     const { appId } = visitedApp(request)
     const userId = [request.query.user ?? ''].flat()[0] ?? ''
     // An ID that cannot be registered needs no query.
-    const isPossible = userIdProblem(userId) === undefined
-    const user = isPossible ? await showUser(db, appId, userId) : undefined
-    const deletion = isPossible ? await showUserDeletion(db, appId, userId) : null
-    const content = [lookupForm(appId, userId), userContent(request, { userId, user, deletion })]
+    const problem = userIdProblem(userId)
+    const user = problem === undefined ? await showUser(db, appId, userId) : undefined
+    const deletion = problem === undefined ? await showUserDeletion(db, appId, userId) : null
+    const content = [lookupForm(appId, userId), userContent(request, { userId, problem, user, deletion })]
     return sendPage(user === undefined ? reply.code(404) : reply, { title: 'One user', area: 'profiles', content })
   })
 }

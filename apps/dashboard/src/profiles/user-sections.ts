@@ -16,6 +16,8 @@ export function lookupForm(appId: number, userId: string): Html {
 /** The result of a lookup. */
 interface UserLookup {
   userId: string
+  /** Why the text cannot be a user ID. */
+  problem: string | undefined
   user: UserView | undefined
   deletion: Awaited<ReturnType<typeof showUserDeletion>>
 }
@@ -24,11 +26,12 @@ interface UserLookup {
  * Renders one user: the deletion state and every profile value. A deletion request may name a user who is not
  * registered.
  */
-export function userContent(request: FastifyRequest, { userId, user, deletion }: UserLookup): Html {
+export function userContent(request: FastifyRequest, { userId, problem, user, deletion }: UserLookup): Html {
   // The form for deletions has one ID per line.
   const isDeletable = user !== undefined && deletion === null && !/[\r\n]/.test(userId)
   return html`
-    ${user === undefined && html`<p class="notice warn">No user <code class="as-is">${userId}</code> is registered.</p>`}
+    ${problem !== undefined && html`<p class="notice warn">A user ID ${problem}.</p>`}
+    ${problem === undefined && user === undefined && html`<p class="notice warn">No user <code class="as-is">${userId}</code> is registered.</p>`}
     ${(user !== undefined || deletion !== null) && deletionSection(user, deletion)}
     ${user !== undefined && valuesSection(user)}
     ${isDeletable && deleteUserButton(request, userId)}`
