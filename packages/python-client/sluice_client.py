@@ -535,7 +535,7 @@ class Sluice:
             moved = time.monotonic()
             try:
                 for chunk in _chunks(url, done):
-                    stream.write(chunk)
+                    _write(stream, chunk)
                     done += len(chunk)
                     moved = time.monotonic()
                     _report(on_progress, Progress("download", done, total))
@@ -544,6 +544,13 @@ class Sluice:
                 raise NetworkError("the download broke off")
             except SluiceError as error:
                 retries.pause(error, time.monotonic() - moved)
+
+
+def _write(stream: BinaryIO, chunk: bytes) -> None:
+    """Writes all bytes. A stream without a buffer may take only some at once."""
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[stream.write(rest) :]
 
 
 def verify_webhook(

@@ -29,7 +29,8 @@ export async function downloadExport(
 }
 
 async function write(stream: ReadableStream<Uint8Array>, out: string): Promise<void> {
-  const partial = `${out}.part`
+  // The process ID keeps other files, and those of another export, as they are.
+  const partial = `${out}.${process.pid}.part`
   try {
     await pipeline(Readable.fromWeb(stream), createWriteStream(partial))
     await rename(partial, out)

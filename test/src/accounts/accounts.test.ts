@@ -1,7 +1,7 @@
 import { authenticator, createApp, InvalidAccount, registerToken, UnknownApp } from '@sluice/accounts'
 import fc from 'fast-check'
-import { beforeAll, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
 
 let database: TestDatabase
 let authenticate: (token: string) => Promise<number | undefined>
@@ -93,6 +93,15 @@ test.each([
   await expect(createApp(database.db, { name, email })).rejects.toThrow(InvalidAccount)
 })
 
-test('an app that does not exist gets no token', async () => {
+test('an app that does not exist, or whose deletion begins meanwhile, gets no token', async () => {
   await expect(registerToken(database.db, 99_999)).rejects.toThrow(UnknownApp)
+  const { appId, apiToken } = await newApp()
+  const deletion = await database.db.startTransaction().execute()
+  await deletion.updateTable('apps').set({ deleting_at: new Date() }).where('app_id', '=', appId).execute()
+  await deletion.deleteFrom('api_tokens').where('app_id', '=', appId).execute()
+  const registration = expect(registerToken(database.db, appId)).rejects.toThrow(UnknownApp)
+  await vi.waitFor(async () => expect(await lockWaits(database.db)).not.toEqual([]), 10_000)
+  await deletion.commit().execute()
+  await registration
+  expect(await authenticate(apiToken)).toBeUndefined()
 })

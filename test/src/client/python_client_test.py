@@ -59,6 +59,16 @@ class Calls(unittest.TestCase):
         view = sluice.export(target)
         self.assertEqual(len(target.getvalue()), view["bytes"])
 
+    def test_a_stream_that_takes_some_bytes_at_once_gets_all(self):
+        class Slow(io.BytesIO):
+            def write(self, data):
+                return super().write(data[:3])
+
+        whole, slow = io.BytesIO(), Slow()
+        sluice.export(whole)
+        sluice.export(slow)
+        self.assertEqual(slow.getvalue(), whole.getvalue())
+
     def test_a_download_goes_on_at_any_byte(self):
         whole = io.BytesIO()
         view = sluice.export(whole)

@@ -77,14 +77,19 @@ export async function renameApp(db: Database, appId: number, name: string): Prom
  * {@link UnknownApp}.
  */
 export async function registerToken(db: Database, appId: number): Promise<string> {
-  await requireApp(db, appId)
   const token = makeToken(appId)
   const row = { token_hash: hashToken(token), last_four: token.slice(-4) }
-  await db
+  // The lock keeps a deletion of the app from passing between the check and the token.
+  const app = usableApp(db, appId)
+    .select([sql.val(row.token_hash).as('token_hash'), sql.val(row.last_four).as('last_four')])
+    .forNoKeyUpdate()
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('api_tokens')
-    .values({ app_id: appId, ...row })
+    .columns(['app_id', 'token_hash', 'last_four'])
+    .expression(app)
     .onConflict((conflict) => conflict.column('app_id').doUpdateSet({ ...row, created_at: sql<Date>`now()` }))
-    .execute()
+    .executeTakeFirstOrThrow()
+  if (numInsertedOrUpdatedRows === 0n) throw new UnknownApp(appId)
   return token
 }
 

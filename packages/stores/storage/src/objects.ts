@@ -46,16 +46,7 @@ export function readCalls({ bucket: Bucket, calls }: Clients): Pick<Storage, 'st
       }
     },
 
-    async *list(Prefix) {
-      let StartAfter: string | undefined
-      do {
-        const about = { Bucket, Prefix, ...(StartAfter !== undefined && { StartAfter }) }
-        const { Contents = [], IsTruncated } = await calls.send(new ListObjectsV2Command(about))
-        const objects = Contents.map(listed)
-        if (objects.length > 0) yield objects
-        StartAfter = IsTruncated === true ? objects.at(-1)?.key : undefined
-      } while (StartAfter !== undefined)
-    },
+    list: (prefix) => listPages({ bucket: Bucket, calls }, prefix),
   }
 }
 
@@ -79,13 +70,11 @@ export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Stor
     },
 
     async removeAll(Prefix) {
-      for (;;) {
-        const { Contents = [] } = await calls.send(new ListObjectsV2Command({ Bucket, Prefix }))
-        if (Contents.length === 0) break
+      for await (const objects of listPages({ bucket: Bucket, calls }, Prefix)) {
         await deleteObjects(
           calls,
           Bucket,
-          Contents.flatMap(({ Key }) => Key ?? []),
+          objects.map(({ key }) => key),
         )
       }
       // The parts that a killed process has uploaded are not objects, but they take up room.
@@ -97,6 +86,19 @@ export function changeCalls({ bucket: Bucket, calls, long }: Clients): Pick<Stor
       } while (page.IsTruncated === true && page.Uploads !== undefined)
     },
   }
+}
+
+/** Yields the objects whose keys begin with `Prefix`, page by page. */
+async function* listPages({ bucket: Bucket, calls }: Pick<Clients, 'bucket' | 'calls'>, Prefix: string) {
+  let ContinuationToken: string | undefined
+  do {
+    const about = { Bucket, Prefix, ...(ContinuationToken !== undefined && { ContinuationToken }) }
+    const page = await calls.send(new ListObjectsV2Command(about))
+    const objects = (page.Contents ?? []).map(listed)
+    // A page may be empty, and others follow: S3 passes over removed versions.
+    if (objects.length > 0) yield objects
+    ContinuationToken = page.NextContinuationToken
+  } while (ContinuationToken !== undefined)
 }
 
 function rangeOf({ from = 0, count }: ReadOptions): { Range?: string } {

@@ -5,14 +5,15 @@ import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from './client.ts'
 import { deleteObjects } from './delete-objects.ts'
+import { readCalls } from './objects.ts'
 
-/** Starts a server that keeps the last request and answers with `answer`. */
-async function startStorage(answer: string) {
+/** Starts a server that keeps the last request and answers with these answers, one after the other. */
+async function startStorage(...answers: string[]) {
   const seen = { md5: '', body: Buffer.alloc(0) }
   const server = createServer(async (request, response) => {
     seen.md5 = String(request.headers['content-md5'])
     seen.body = await buffer(request)
-    response.setHeader('Content-Type', 'application/xml').end(answer)
+    response.setHeader('Content-Type', 'application/xml').end(answers.shift())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -45,4 +46,17 @@ test('an object that storage keeps is an error that names it', async () => {
     '<DeleteResult><Error><Key>one</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error></DeleteResult>',
   )
   await expect(deleteObjects(client, 'b', ['one'])).rejects.toThrow('storage did not remove one: Access Denied')
+})
+
+test('a list goes on after a page without objects', async () => {
+  const page = (content: string) => `<ListBucketResult>${content}</ListBucketResult>`
+  const { client } = await startStorage(
+    page('<IsTruncated>true</IsTruncated><NextContinuationToken>next</NextContinuationToken>'),
+    page('<IsTruncated>false</IsTruncated><Contents><Key>one</Key><Size>1</Size></Contents>'),
+  )
+  const keys: string[] = []
+  for await (const objects of readCalls({ bucket: 'b', calls: client, long: client }).list('')) {
+    keys.push(...objects.map(({ key }) => key))
+  }
+  expect(keys).toEqual(['one'])
 })
