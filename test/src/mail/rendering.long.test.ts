@@ -23,7 +23,7 @@ const ended = {
   appName: 'Corner shop',
   state: 'completed',
   dryRun: false,
-  isUndo: false,
+  source: 'v3' as const,
   rowsTotal: 1_000_000,
   rowsApplied: 990_000,
   rowsFailed: 10_000,

@@ -13,7 +13,7 @@ const ended = {
   changes: undefined,
   state: 'completed' as const,
   dryRun: false,
-  isUndo: false,
+  source: 'v3' as const,
   error: undefined,
   errorFile: undefined,
   errorFileEndsBeforeRow: undefined,
@@ -52,12 +52,19 @@ test('the mail of a cancelled import states how many rows were applied, and that
 })
 
 test('the mail of an undo, and of its dry run, says that it is one', () => {
-  const undo = importNotification({ ...ended, isUndo: true, errorFile: { url: 'https://files.test/e', days: 7 } })
+  const undo = importNotification({ ...ended, source: 'undo', errorFile: { url: 'https://files.test/e', days: 7 } })
   expect(undo.subject).toMatch(/^Undo of a profile import completed: /)
   expect(undo.text).toMatch(/^An undo of a profile import of the app “Shop” has completed\./)
   expect(undo.text).toContain('These values stay as they are: the file is not for importing.')
-  const dryRun = importNotification({ ...ended, isUndo: true, dryRun: true, state: 'cancelled' })
+  const dryRun = importNotification({ ...ended, source: 'undo', dryRun: true, state: 'cancelled' })
   expect(dryRun.text).toMatch(/^A dry run of an undo of the app “Shop” was cancelled\./)
+})
+
+test('the mail of a file from the dashboard says that the error file may be of the converted file', () => {
+  const errorFile = { url: 'https://files.test/e', days: 7 }
+  const sentence = 'it has commas and the converted values'
+  expect(importNotification({ ...ended, source: 'dashboard', errorFile }).text).toContain(sentence)
+  expect(importNotification({ ...ended, errorFile }).text).not.toContain(sentence)
 })
 
 test('the mail of a dry run states how many rows have no errors, and that nothing was applied', () => {

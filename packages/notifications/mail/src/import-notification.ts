@@ -1,4 +1,11 @@
-import { fileMessages, type ImportChanges, type ImportWarning, keyMessages, withoutFigures } from '@sluice/contract'
+import {
+  fileMessages,
+  type ImportChanges,
+  type ImportView,
+  type ImportWarning,
+  keyMessages,
+  withoutFigures,
+} from '@sluice/contract'
 import { changeFacts } from './change-facts.ts'
 import { type Content, renderContent } from './content.ts'
 import { quoted, subjectWithNames } from './quoted.ts'
@@ -19,8 +26,8 @@ export interface EndedImport {
   state: 'completed' | 'failed' | 'cancelled'
   /** The file was only checked. */
   dryRun: boolean
-  /** It takes back what another import changed. */
-  isUndo: boolean
+  /** An undo takes back what another import changed. */
+  source: ImportView['source']
   /** Why the import failed; undefined if it did not fail. */
   error: string | undefined
   /** The link to the error file, and the days for which it is valid; undefined if there is no error file. */
@@ -69,11 +76,12 @@ export function importNotification(ended: EndedImport): Content {
   return renderContent(subjectWithNames(subject, ended), blocks, ...links(ended))
 }
 
-function useOfErrorFile({ dryRun, isUndo }: EndedImport): string {
-  if (isUndo) return 'These values stay as they are: the file is not for importing.'
-  return dryRun
-    ? 'Correct the rows in your file before you import it: the error file has only these rows.'
-    : 'Correct the rows and upload the error file: that column is ignored.'
+function useOfErrorFile({ dryRun, source }: EndedImport): string {
+  if (source === 'undo') return 'These values stay as they are: the file is not for importing.'
+  if (dryRun) return 'Correct the rows in your file before you import it: the error file has only these rows.'
+  const converted =
+    source === 'dashboard' ? ' If your browser converted the file, it has commas and the converted values.' : ''
+  return `Correct the rows and upload the error file: that column is ignored.${converted}`
 }
 
 function links({ errorFile, pageUrl, rowsFailed, state }: EndedImport) {
@@ -105,8 +113,8 @@ function headline(ended: EndedImport): { subject: string; opening: string } {
   }
 }
 
-function nameOf({ dryRun, isUndo }: EndedImport): [article: string, name: string] {
-  if (isUndo) return dryRun ? ['A', 'dry run of an undo'] : ['An', 'undo of a profile import']
+function nameOf({ dryRun, source }: EndedImport): [article: string, name: string] {
+  if (source === 'undo') return dryRun ? ['A', 'dry run of an undo'] : ['An', 'undo of a profile import']
   return ['A', `profile ${dryRun ? 'dry run' : 'import'}`]
 }
 

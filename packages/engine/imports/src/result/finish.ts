@@ -148,7 +148,7 @@ async function writeEnd(tx: Database, ending: Ending) {
       report_due: false,
       ...fileColumns(ending),
     })
-    .returning(['rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
+    .returning(['source', 'rows_total', 'rows_applied', 'rows_failed', 'rows_changed', 'error_counts'])
     .returning(['error_file_secret', 'error_file_ends_before_row', 'changes', 'held_until'])
     .executeTakeFirst()
 }
@@ -219,7 +219,7 @@ async function notify(tx: Database, ending: Ending, counts: EndCounts): Promise<
     ...about,
     state: end.state,
     dryRun: claim.dryRun,
-    isUndo: claim.undoOf !== null,
+    source: counts.source,
     rowsApplied: counts.rows_applied,
     rowsChanged: counts.rows_changed,
     changes: claim.keepsChanges || claim.dryRun ? toChanges(counts.changes) : undefined,
