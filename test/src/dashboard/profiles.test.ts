@@ -113,6 +113,7 @@ describe('deletion requests', () => {
     for (const words of ['cannot be cancelled', '3 users, of which 2 are registered', 'all their profile values']) {
       expect(text).toContain(words)
     }
+    expect(text).toMatch(/Not registered<\/strong>: <code class="as-is">nobody<\/code> \. Look for/)
     expect(text).toMatch(/Starts<\/dt><dd><time .*Completes<\/dt><dd><time /s)
     expect(await listDeletions(dashboard.db, appId, 100)).toEqual(before)
     const fields = { users: /name="users" value="([^"]+)"/.exec(text)?.[1] ?? '' }

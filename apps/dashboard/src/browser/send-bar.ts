@@ -18,7 +18,7 @@ export interface Outcome {
 export function showOutcome(outcome: Outcome | undefined, refusals: readonly Refusal[] = []): void {
   const list = document.querySelector('[data-refusals]')
   const items = refusals.map(({ message, remedy }) => {
-    const reason = element('strong', {}, cut(message, 200))
+    const reason = element('strong', {}, cut(message, 500))
     return element('li', {}, reason, ...(remedy === '' ? [] : [`. ${remedy}`]))
   })
   replaceIfChanged(list, items)

@@ -33,7 +33,8 @@ export function deleteUserButton(request: FastifyRequest, userId: string): Html 
 /** The users that a deletion would delete, and when. */
 interface PlannedDeletion {
   userIds: readonly string[]
-  registered: number
+  /** Those of them that are not registered now. A misspelt ID is one of them. */
+  unregistered: readonly string[]
   startsAt: Date
   completesAt: Date
 }
@@ -43,13 +44,15 @@ const shownIds = 20
 
 /** Asks for confirmation, and says what a deletion deletes, when, and that nothing takes it back. */
 export function confirmDeletion(request: FastifyRequest, planned: PlannedDeletion): Html {
-  const { userIds, registered, startsAt, completesAt } = planned
+  const { userIds, unregistered, startsAt, completesAt } = planned
+  const registered = userIds.length - unregistered.length
   const users = counted(userIds.length, 'user')
   return html`<div class="notice warn">
       <p><strong>A deletion cannot be cancelled.</strong> It concerns ${users}, of which ${count(registered)} ${registered === 1 ? 'is' : 'are'} registered now.</p>
+      ${unregistered.length > 0 && html`<p><strong>Not registered</strong>: ${idList(unregistered)}. Look for mistakes, such as spaces at an end: they are a part of the ID.</p>`}
     </div>
     <div class="card"><dl class="facts">
-      <dt>Users</dt><dd>${userIds.slice(0, shownIds).map((userId) => html`<code class="as-is">${userId}</code> `)}${userIds.length > shownIds && `and ${count(userIds.length - shownIds)} more`}</dd>
+      <dt>Users</dt><dd>${idList(userIds)}</dd>
       <dt>Starts</dt><dd>${time(startsAt)}. From then on, the users are excluded from campaigns.</dd>
       <dt>Completes</dt><dd>${time(completesAt)}. Until then, their profiles can still be read and updated.</dd>
       <dt>Deletes</dt><dd>The users and all their profile values, also values and registrations that arrive before the completion, and the stored files of imports and exports that the app has then.</dd>
@@ -62,4 +65,9 @@ export function confirmDeletion(request: FastifyRequest, planned: PlannedDeletio
       </form>
       <a href="${pageOf(request)}">Back</a>
     </div>`
+}
+
+function idList(userIds: readonly string[]): Html {
+  const shown = userIds.slice(0, shownIds).map((userId) => html`<code class="as-is">${userId}</code> `)
+  return html`${shown}${userIds.length > shownIds && `and ${count(userIds.length - shownIds)} more`}`
 }

@@ -1,7 +1,7 @@
 import { limits } from '@sluice/contract'
 import { currentTime } from '@sluice/database'
 import { deletionDates, requestDeletion } from '@sluice/deletions'
-import { countRegistered, userIdProblem } from '@sluice/profiles'
+import { findUnregistered, userIdProblem } from '@sluice/profiles'
 import type { FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
@@ -47,7 +47,7 @@ export const profileDeletionRoutes: PageRoutes = (dashboard, context) => {
     const planned = {
       ...deletionDates(await currentTime(db), settings.SERVICE_TIMEZONE),
       userIds,
-      registered: await countRegistered(db, visitedApp(request).appId, userIds),
+      unregistered: await findUnregistered(db, visitedApp(request).appId, userIds),
     }
     const title = `Delete ${counted(userIds.length, 'user')}?`
     return sendPage(reply, { title, area: 'profiles', content: confirmDeletion(request, planned) })

@@ -23,7 +23,7 @@ export {
 export { removeValue } from './remove-value.ts'
 export { type KeyStatistics, type ProfileStatistics, profileStatistics } from './statistics.ts'
 export { UnregisteredUser } from './update.ts'
-export { countRegistered, registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
+export { findUnregistered, registerUsers, showUser, type UserView, userIdProblem } from './users.ts'
 export { keepUsers, lockUsersForDeletion } from './users-lock.ts'
 export { ByteWriter } from './values/byte-writer.ts'
 export { parseDatetime } from './values/datetime.ts'

@@ -40,17 +40,17 @@ export async function registerUsers(db: Database, appId: number, userIds: readon
 /** Maximum number of user IDs in one lookup. An ID has at most 1 KB. */
 const idsPerLookup = 1_000
 
-/** Returns how many of these different user IDs are registered. */
-export async function countRegistered(db: Database, appId: number, userIds: readonly string[]): Promise<number> {
-  let registered = 0
+/** Returns which of these different user IDs are not registered, in order. */
+export async function findUnregistered(db: Database, appId: number, userIds: readonly string[]): Promise<string[]> {
+  const registered = new Set<string>()
   for (let at = 0; at < userIds.length; at += idsPerLookup) {
     const part = encodeTextArray(userIds.slice(at, at + idsPerLookup))
-    const { rows } = await sql<{ users: number }>`
-      select count(*) as users from users where app_id = ${appId} and user_id = any(${part}::text[])
+    const { rows } = await sql<{ id: string }>`
+      select user_id as id from users where app_id = ${appId} and user_id = any(${part}::text[])
     `.execute(db)
-    registered += rows[0]?.users ?? 0
+    for (const { id } of rows) registered.add(id)
   }
-  return registered
+  return userIds.filter((userId) => !registered.has(userId))
 }
 
 /** One user as `sluice users show` prints it, except for the user's deletion (design.md §2, User view). */
