@@ -4,7 +4,7 @@ import { glob, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@sluice/database'
+import { type Migrations, migrate, migrations, sql } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
@@ -15,6 +15,28 @@ import { testStorageSettings } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
+
+/**
+ * The migrations of this version, and one of the version after it. It does to every table what a migration may do, so
+ * that the preceding release meets columns, an index and a table that it does not know, even if this version has no
+ * migration of its own.
+ */
+const nextMigrations: Migrations = {
+  ...migrations,
+  '9999-next': {
+    async up(db) {
+      const { rows } = await sql<{ name: string }>`
+        select tablename as name from pg_tables where schemaname = 'public' and tablename not like 'kysely%'
+      `.execute(db)
+      if (rows.length < 20) throw new Error('too few tables')
+      for (const { name } of rows) {
+        await sql`alter table ${sql.table(name)} add column next integer not null default 1`.execute(db)
+      }
+      await sql`create table next (id integer primary key)`.execute(db)
+      await sql`create index next_apps on apps (next)`.execute(db)
+    },
+  },
+}
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 
@@ -47,7 +69,7 @@ test('the preceding release keeps working during and after a migration, and besi
 
   const during = await upload(oldApi, token, file('during', 20_000))
   await until('the first rows', async () => (await statusOf(oldApi, token, during)).rows_applied > 0)
-  await migrate(databaseUrl)
+  expect(await migrate(databaseUrl, nextMigrations)).toContain('9999-next')
   await migrateQueue({ databaseUrl })
   await applied(oldApi, during, 20_000)
 
