@@ -40,7 +40,9 @@ const nextMigrations: Migrations = {
 
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 
-test('the preceding release keeps working during and after a migration, and beside the new release', async () => {
+test('the preceding release keeps working during and after a migration, and beside the new release', {
+  timeout: 400_000,
+}, async () => {
   await using previous = await openPreviousRelease()
   const { url: databaseUrl, ...database } = await openTestDatabase(10, { migrated: false })
   const mail = await startMailServer()
@@ -140,14 +142,15 @@ interface PreviousRelease extends AsyncDisposable {
 /**
  * Extracts the preceding release into a temporary folder. The preceding release is the newest tag `v…` before this
  * commit. In a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means
- * that nothing was released yet: the last commit then stands for the preceding release.
+ * that nothing was released yet: the last commit that changed the schema then stands for the preceding release.
  *
  * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is
  * not in the repository.
  */
 async function openPreviousRelease(): Promise<PreviousRelease> {
-  const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
-  if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the preceding release.')
+  const named = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
+  const name = named === 'HEAD' ? await lastChangeOfSchema() : named
+  if (named === 'HEAD') console.warn(`Nothing was released yet: ${name} stands for the preceding release.`)
   await using parts = new AsyncDisposableStack()
   const { path: root } = parts.use(await openScratch('sluice-previous-'))
   const archive = join(root, 'release.tar')
@@ -156,6 +159,11 @@ async function openPreviousRelease(): Promise<PreviousRelease> {
   await linkPackages(root)
   const kept = parts.move()
   return { name, root, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** Returns the last commit that changed the migrations: the oldest code that works on the schema of this version. */
+async function lastChangeOfSchema(): Promise<string> {
+  return (await git('log', '-1', '--format=%H', '--', 'packages/stores/database/src/migrations')).trim()
 }
 
 /** Returns the newest tag of a release before this commit; undefined if there is none. */
