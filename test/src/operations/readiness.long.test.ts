@@ -34,7 +34,7 @@ test.skipIf(inject('redisUrl') === undefined)(
 )
 
 test('a stopping API is not ready at once, but accepts requests until load balancers have noticed', async () => {
-  const { api, ...deployment } = await start({ workers: 0, env: { DRAIN_DELAY: '2s' } })
+  const { api, ...deployment } = await start({ workers: 0, env: { DRAIN_DELAY: '8s' } })
   const [process] = deployment.apis()
   if (process === undefined) throw new Error('there is no API')
   process.kill('SIGTERM')
