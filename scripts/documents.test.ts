@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { settings } from '../packages/process/config/src/settings.ts'
 import { readModules, root } from './modules.ts'
 
 const documents = [
@@ -51,6 +52,65 @@ test('the settings of operations.md are the same to a shell, to systemd and to -
   const settings = commandsIn('docs/operations.md').filter((line) => /^[A-Z_]+=\S*(?:\s*#.*)?$|^MAIL_FROM=/.test(line))
   expect(settings.length).toBeGreaterThan(10)
   for (const line of settings) expect(line).toMatch(/^[A-Z0-9_]+=[^\s'"#$`\\<>|&;()*?[\]{}~]*$/)
+})
+
+/** Returns a document without blocks of code and without line breaks. */
+function proseOf(document: string): string {
+  const text = readFileSync(join(root, document), 'utf8')
+  return text.replaceAll(/^ *```.*?^ *```$/gms, '').replaceAll(/\s+/g, ' ')
+}
+
+test('a default that a sentence names is the default of the setting', () => {
+  const named = documents.flatMap((document) =>
+    [...proseOf(document).matchAll(/`([A-Z][A-Z0-9_]+)` \((\d+)(?: (s|MB))?[,)]/g)].map(
+      ([, name = '', value = '', unit = '']) => `${name} ${value}${unit}`,
+    ),
+  )
+  expect(named.length).toBeGreaterThan(3)
+  const defaults = Object.entries(settings).map(([name, each]) => `${name} ${'default' in each ? each.default : ''}`)
+  expect(named.filter((each) => !defaults.includes(each))).toEqual([])
+  // Sentences that do not name the setting.
+  const { MEMBER_LIMIT: members, RATE_LIMIT_SIGN_IN: one, RATE_LIMIT_SIGN_IN_ADDRESS: address } = settings
+  expect(proseOf('docs/security.md')).toContain(`An app has at most ${members.default} members`)
+  expect(proseOf('docs/operations.md')).toContain('30 requests for links lock everybody out for 15 minutes')
+  expect(settings.RATE_LIMIT_SIGN_IN_CLIENT.default).toBe('30/15m')
+  expect(proseOf('docs/security.md')).toContain("Ten clients together can use up one address's links for 15 minutes")
+  expect([one.default, address.default]).toEqual(['5/15m', '50/15m'])
+})
+
+test('security.md names a test for each threat, and performance.md only benchmarks that exist', () => {
+  const [, threats = ''] = /## Profiles and users (.*) ## Dependencies/.exec(proseOf('docs/security.md')) ?? []
+  const paragraphs = threats.split(/ (?=- \*\*)/).slice(1)
+  expect(paragraphs.length).toBeGreaterThan(40)
+  expect(paragraphs.filter((paragraph) => !/`[\w./-]+\.test\.ts`/.test(paragraph))).toEqual([])
+  const benches = readFileSync(join(root, 'test/src/labs/bench/main.ts'), 'utf8').matchAll(
+    /^ {2}'?([a-z-]+)'?: bench/gm,
+  )
+  const known = [...benches].map(([, name]) => name)
+  const performance = readFileSync(join(root, 'docs/performance.md'), 'utf8')
+  const named = [...performance.matchAll(/npm run bench -- ([a-z-]+)|^\| `([a-z]+)` \|/gm)].map(
+    ([, one, other]) => one ?? other,
+  )
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('the log lines of faults.md and of the runbook, and the metrics of operations.md, are in the code', () => {
+  const code = [
+    ...readdirSync(join(root, 'apps'), { recursive: true, encoding: 'utf8' }).map((path) => join('apps', path)),
+  ]
+    .concat(
+      readdirSync(join(root, 'packages'), { recursive: true, encoding: 'utf8' }).map((path) => join('packages', path)),
+    )
+    .filter((path) => /\/src\/.*(?<!\.test)\.ts$/.test(path) && !path.includes('node_modules'))
+    .map((path) => readFileSync(join(root, path), 'utf8'))
+    .join('\n')
+  const operations = proseOf('docs/operations.md')
+  const [, runbook = ''] = /## Runbook (.*?) ## /.exec(operations) ?? []
+  const metrics = [...operations.matchAll(/`(sluice_\w+_\w+)[`{]/g)].map(([, name = '']) => name)
+  const lines = [...`${proseOf('docs/faults.md')} ${runbook}`.matchAll(/`((?!npm |sluice )[A-Za-z]+(?: [A-Za-z]+)+)`/g)]
+  expect([metrics.length > 20, lines.length > 8]).toEqual([true, true])
+  expect([...metrics, ...lines.map(([, line = '']) => line)].filter((each) => !code.includes(each))).toEqual([])
 })
 
 test('the table of test/README.md has each folder of test/src', () => {

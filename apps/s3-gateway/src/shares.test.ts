@@ -1,3 +1,4 @@
+import { readSettings } from '@sluice/config'
 import type { OperationName } from '@sluice/s3-endpoint'
 import { expect, test } from 'vitest'
 import { admitSender, maxStorageRequests } from './shares.ts'
@@ -27,6 +28,18 @@ test('an app has its share of uploads, and each of its keys half of that', async
   expect(await exhaust(() => admit(senderOf(2), 'PutObject'))).toHaveLength(5)
 })
 
+test('by default, an app has 100 uploads, and each of its keys 50', async () => {
+  const { S3_GATEWAY_APP_UPLOADS } = readSettings({}, ['S3_GATEWAY_APP_UPLOADS'])
+  const admit = admitSender(S3_GATEWAY_APP_UPLOADS, 0)
+  for (const [key, uploads] of [
+    ['one', 50],
+    ['two', 50],
+    ['three', 0],
+  ] as const) {
+    expect(await exhaust(() => admit(senderOf(1, key), 'PutObject'))).toHaveLength(uploads)
+  }
+})
+
 test('an upload that has ended releases its share', async () => {
   const admit = admitSender(10, 0)
   const upload = () => admit(senderOf(1), 'PutObject')
@@ -51,8 +64,8 @@ test('the uploads of all apps together leave some requests to storage for short 
   expect(admitted).toBe(maxStorageRequests - 100)
 })
 
-test('the uploads of an app start one after the other; other apps and other operations do not wait', async () => {
-  const admit = admitSender(10, 40)
+test('the uploads of an app start 60 ms apart by default; other apps and other operations do not wait', async () => {
+  const admit = admitSender(10)
   const began = performance.now()
   const started: string[] = []
   const start = async (what: string, appId: number, operation: OperationName) => {
@@ -69,5 +82,5 @@ test('the uploads of an app start one after the other; other apps and other oper
   expect(started.slice(0, 3).toSorted()).toEqual(['first', 'listing', 'other app'])
   expect(started.slice(3)).toEqual(['second', 'third'])
   // Each of the two timers may end up to a millisecond early.
-  expect(performance.now() - began).toBeGreaterThan(78)
+  expect(performance.now() - began).toBeGreaterThan(118)
 })

@@ -51,9 +51,10 @@ describe('404', () => {
       const answer = await api.api.inject({
         method: other as 'GET',
         url: path,
-        headers: { 'x-service-token': app.token },
+        headers: { 'x-service-token': app.token, origin: 'https://example.com' },
       })
       expect([other, answer.statusCode]).toEqual([other, 404])
+      expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
       if (other !== 'HEAD') expect(answer.json()).toEqual(notFound.body)
     }
   })

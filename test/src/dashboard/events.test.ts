@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { addMember } from '@sluice/accounts'
 import { runImport } from '@sluice/imports'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, type ImportFixture, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
@@ -75,7 +75,9 @@ test.concurrent('a stream sends only the parts that have changed, and nothing wh
 test.concurrent('a visitor has a bounded number of streams, and a closed stream makes room for a new one', async () => {
   const app = await openSignedIn()
   const importId = await queueFile(fixture, app.appId, 'user_id,a\nu1,1\n')
-  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(app, importId)))
+  const openTen = () => Promise.all(Array.from({ length: 10 }, () => listen(app, importId)))
+  // Ten at a time: a person's request whose turn does not come within seconds is refused for that.
+  const streams = [...(await openTen()), ...(await openTen())]
   expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
   expect((await listen(app, importId)).status).toBe(503)
   for (const { stop } of streams) stop()
@@ -113,6 +115,26 @@ test.concurrent('the members of an app together have a bounded share of the stre
   const { status, stop } = await listen(other, otherImport)
   expect(status).toBe(200)
   for (const stream of [...streams, { stop }]) stream.stop()
+})
+
+test('a process has 200 streams in all: an app that comes afterwards is refused', async () => {
+  const full = await openTestDashboard()
+  onTestFinished(() => full.close())
+  const listenTo = async (member: { appId: number; cookie: string }, count: number) => {
+    const importId = await queueFile(fixtureOf(full), member.appId, 'user_id,a\nu1,1\n')
+    const streams = await Promise.all(Array.from({ length: count }, () => listen(member, importId, full)))
+    return streams.map(({ status }) => status)
+  }
+  const statuses: unknown[] = []
+  for (let app = 1; app <= 5; app++) {
+    const owner = await openSignedIn(full)
+    const email = `${crypto.randomUUID()}@example.com`
+    await addMember(full.db, owner.appId, email)
+    const other = { appId: owner.appId, cookie: await cookieOf(email, full) }
+    for (const member of [owner, owner, other, other]) statuses.push(...(await listenTo(member, 10)))
+  }
+  expect(statuses).toEqual(Array.from({ length: 200 }, () => 200))
+  expect(await listenTo(await openSignedIn(full), 1)).toEqual([503])
 })
 
 test('open streams do not delay a shutdown', async () => {

@@ -57,6 +57,16 @@ test('the function that prepares the writes runs in the transaction, after the f
   expect(rows[0]?.lock_timeout).toBe('0')
 })
 
+test('a transaction ends after 20 s, and a statement that has waited for a lock for 15 s', async () => {
+  const limits = await writeTogether(single.db, [], async (tx) => {
+    const { rows } = await sql<{ transaction: string; lock: string }>`
+      select current_setting('transaction_timeout') as transaction, current_setting('lock_timeout') as lock
+    `.execute(tx)
+    return { writes: [], result: rows }
+  })
+  expect(limits).toEqual([{ transaction: '20s', lock: '15s' }])
+})
+
 test('if one statement fails, its error is thrown, and no other statement takes effect', async () => {
   const wrong = sql`select no_such_column from apps`.compile(database.db)
   await expect(write(rename('one', 'first'), wrong, rename('two', 'second'))).rejects.toThrow('no_such_column')

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { showImport } from '@sluice/imports'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { storedProfiles } from '../environment/database.ts'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
@@ -111,6 +111,20 @@ describe('SIGTERM', () => {
     const rows = await untilRows(deployment, importId, 0)
     expect(rows).toBeLessThan(3_000)
     expect(logged(deployment, importId, 'import released: this worker shuts down')).toHaveLength(1)
+  })
+
+  test('lets another worker continue at once, however long the lease', async () => {
+    const patient = await startDeployment({ workers: 2, env: { IMPORT_LEASE: '5m' } })
+    onTestFinished(() => patient.close())
+    await slowBatches(patient.db, 100)
+    const app = await openClientApp(patient)
+    const importId = await upload(patient, app, generateSoundFile(random, 0, 2_000))
+    const worker = await claimant(patient, importId, 1)
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toBe(0)
+    await slowBatches(patient.db, 0)
+    await untilState(patient, importId, 'completed')
+    expect(logged(patient, importId, 'import claimed')).toHaveLength(2)
   })
 
   test('ends a worker within 10 s even in the middle of storing an error file', async () => {

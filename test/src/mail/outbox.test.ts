@@ -131,6 +131,20 @@ test('a waiting mail is dropped if its recipient has been removed, or has ended 
   expect(counts).toEqual([{ mails: 1 }])
 })
 
+test('a mail that waited for its hour for days is tried for hours before it fails', async () => {
+  const appId = await openApp(1)
+  const [mail] = await enqueueMails(db, appId, 'import:1', content)
+  if (mail === undefined) throw new Error('no mail')
+  const unreachable = openHourlyMailer(100, '1')
+  const outcomes: string[] = []
+  for (let attempt = 1; attempt <= 12; attempt++) {
+    await sql`update mails set next_attempt_at = now(), created_at = now() - interval '6 days'`.execute(db)
+    outcomes.push((await unreachable.send(mail)).outcome)
+  }
+  unreachable.close()
+  expect(outcomes).toEqual([...Array.from({ length: 11 }, () => 'postponed'), 'failed'])
+})
+
 test('a mail whose process dies in each attempt waits longer and longer, and has failed after five days', async () => {
   const appId = await openApp(1)
   const [mail] = await enqueueMails(db, appId, 'import:1', content)
@@ -156,7 +170,7 @@ test('a mail whose process dies in each attempt waits longer and longer, and has
   server.disconnect()
   expect(await sending).toMatchObject({ outcome: 'postponed' })
   silent.close()
-  await died(3, '5 days 3 hours')
+  await died(12, '5 days 3 hours')
   expect(await mailer.send(mail)).toMatchObject({ outcome: 'failed' })
   const row = await db.selectFrom('mails').select(['state', 'last_error']).executeTakeFirstOrThrow()
   expect(row).toEqual({ state: 'failed', last_error: expect.stringContaining('ended during each attempt') })

@@ -34,7 +34,7 @@ test.skipIf(inject('redisUrl') === undefined)(
 )
 
 test('a stopping API is not ready at once, but accepts requests until load balancers have noticed', async () => {
-  const { api, ...deployment } = await start({ workers: 0, env: { DRAIN_DELAY: '2s' } })
+  const { api, ...deployment } = await start({ workers: 0, env: { DRAIN_DELAY: '8s' } })
   const [process] = deployment.apis()
   if (process === undefined) throw new Error('there is no API')
   process.kill('SIGTERM')
@@ -43,6 +43,17 @@ test('a stopping API is not ready at once, but accepts requests until load balan
   expect((await fetch(`${api}/readyz`)).status).toBe(503)
   expect((await fetch(`${api}/openapi.json`)).status).toBe(200)
   expect(await process.exited).toBe(0)
+})
+
+test('a second SIGTERM ends a process at once', async () => {
+  const deployment = await start({ workers: 0, env: { DRAIN_DELAY: '60s' } })
+  const [process] = deployment.apis()
+  if (process === undefined) throw new Error('there is no API')
+  process.kill('SIGTERM')
+  await untilReadiness([process], 503)
+  process.kill('SIGTERM')
+  // A process that had waited for its drain would end with code 0.
+  expect(await process.exited).toBe(1)
 })
 
 test('a stopping worker is never ready again', async () => {

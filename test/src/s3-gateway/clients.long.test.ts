@@ -172,14 +172,17 @@ describe('the command that the dashboard shows', () => {
   }
 })
 
-test('a file of 1 GiB is uploaded in parts, and the memory of the S3 gateway stays bounded', {
+test('a file of 1 GiB is uploaded in parts at 64 MiB/s at most, and the memory of the S3 gateway stays bounded', {
   timeout: 240_000,
 }, async () => {
   const client = s3ClientOf(owner)
   const megabyte = randomBytes(2 ** 20)
   const target = { Bucket: stackBucket, Key: `${owner.path}huge.csv` }
   const params = { ...target, Body: Readable.from(Array.from({ length: 1024 }, () => megabyte)) }
+  const began = performance.now()
   await new Upload({ client, params, partSize: 16 * 2 ** 20 }).done()
+  // The first 8 MiB do not wait.
+  expect(performance.now() - began).toBeGreaterThan(((1_024 - 8) / 64) * 1_000)
   expect(await client.send(new HeadObjectCommand(target))).toMatchObject({ ContentLength: 2 ** 30 })
   client.destroy()
   expect(await importsNamed(stack, owner, 'huge.csv')).toMatchObject([{ byteSize: 2 ** 30 }])

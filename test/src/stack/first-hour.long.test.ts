@@ -27,9 +27,24 @@ onLinux('Ctrl-C in the demo stops and removes everything, and shows no stack tra
   expect(await stillRunning(running)).toEqual([])
 })
 
+onLinux('the demo shows what became of a file, and leaves nothing behind', { timeout: 300_000 }, async () => {
+  await using scratch = await openScratch('sluice-first-hour-')
+  const terminal = openTerminal('demo', [], { TMPDIR: scratch.path })
+  await until('the import of the demo', () => terminal.shown().includes('npx sluice import'), 120_000)
+  const [folder = ''] = (await readdir(scratch.path)).filter((name) => name.startsWith('sluice-demo-'))
+  const info: StackInfo = JSON.parse(await readFile(join(scratch.path, folder, 'stack.json'), 'utf8'))
+  const running = await processTree(info.pid)
+  expect(await terminal.code, terminal.shown()).toBe(0)
+  for (const part of ['Subject: ', 'SERVICE_ERRORS', 'Everything is stopped and removed. To keep a stack running'])
+    expect(terminal.shown()).toContain(part)
+  expect(await readdir(scratch.path)).toEqual([])
+  expect(await stillRunning(running)).toEqual([])
+})
+
 onLinux('npm start in a terminal says how to go on: its link signs in, and its limits are high', async () => {
   await using scratch = await openScratch('sluice-first-hour-')
-  const terminal = openTerminal('local', [], { ...anyPorts, SLUICE_HOME: scratch.path })
+  const own = { RATE_LIMIT_BULK_IMPORT_V2: '7/10m' }
+  const terminal = openTerminal('local', [], { ...anyPorts, ...own, SLUICE_HOME: scratch.path })
   await until('the next steps', () => terminal.shown().includes('Ctrl-C'), 60_000)
   const info = await readStackInfo(scratch.path)
   expect(terminal.shown()).toContain(`Documents   ${info?.api}/docs`)
@@ -45,6 +60,9 @@ onLinux('npm start in a terminal says how to go on: its link signs in, and its l
   const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json' }
   const answer = await fetch(`${info?.api}/v3/user_profiles/bulk_import`, { method: 'POST', headers, body: '{}' })
   expect(answer.headers.get('X-RateLimit-Limit')).toBe('1000')
+  // A limit that the person has set stays.
+  const v2 = await fetch(`${info?.api}/v2/user_profiles/bulk_import`, { method: 'POST', headers, body: '{}' })
+  expect(v2.headers.get('X-RateLimit-Limit')).toBe('7')
 
   terminal.type('\x03')
   expect(await terminal.code, terminal.shown()).toBe(0)

@@ -4,7 +4,7 @@ import { glob, mkdir, readdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@sluice/database'
+import { type Migrations, migrate, migrations, sql } from '@sluice/database'
 import { migrateQueue } from '@sluice/queue'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
@@ -16,9 +16,33 @@ import { until } from '../environment/wait.ts'
 import { type AppProcess, startApp } from '../faults/harness/app-process.ts'
 import { ended, statusOf, upload } from '../stack/client.ts'
 
+/**
+ * The migrations of this version, and one of the version after it. It does to every table what a migration may do, so
+ * that the preceding release meets columns, an index and a table that it does not know, even if this version has no
+ * migration of its own.
+ */
+const nextMigrations: Migrations = {
+  ...migrations,
+  '9999-next': {
+    async up(db) {
+      const { rows } = await sql<{ name: string }>`
+        select tablename as name from pg_tables where schemaname = 'public' and tablename not like 'kysely%'
+      `.execute(db)
+      if (rows.length < 20) throw new Error('too few tables')
+      for (const { name } of rows) {
+        await sql`alter table ${sql.table(name)} add column next integer not null default 1`.execute(db)
+      }
+      await sql`create table next (id integer primary key)`.execute(db)
+      await sql`create index next_apps on apps (next)`.execute(db)
+    },
+  },
+}
+
 const userIds = Array.from({ length: 500 }, (_, user) => `user-${user}`)
 
-test('the preceding release keeps working during and after a migration, and beside the new release', async () => {
+test('the preceding release keeps working during and after a migration, and beside the new release', {
+  timeout: 400_000,
+}, async () => {
   await using previous = await openPreviousRelease()
   const { url: databaseUrl, ...database } = await openTestDatabase(10, { migrated: false })
   const mail = await startMailServer()
@@ -47,7 +71,7 @@ test('the preceding release keeps working during and after a migration, and besi
 
   const during = await upload(oldApi, token, file('during', 20_000))
   await until('the first rows', async () => (await statusOf(oldApi, token, during)).rows_applied > 0)
-  await migrate(databaseUrl)
+  expect(await migrate(databaseUrl, nextMigrations)).toContain('9999-next')
   await migrateQueue({ databaseUrl })
   await applied(oldApi, during, 20_000)
 
@@ -118,14 +142,15 @@ interface PreviousRelease extends AsyncDisposable {
 /**
  * Extracts the preceding release into a temporary folder. The preceding release is the newest tag `v…` before this
  * commit. In a clone without tags, it is the commit that the file `previous-release` names. `HEAD` in that file means
- * that nothing was released yet: the last commit then stands for the preceding release.
+ * that nothing was released yet: the last commit that changed the schema then stands for the preceding release.
  *
  * The release uses its own workspace packages, and the npm packages that are installed here. Throws if the commit is
  * not in the repository.
  */
 async function openPreviousRelease(): Promise<PreviousRelease> {
-  const name = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
-  if (name === 'HEAD') console.warn('Nothing was released yet: the last commit stands for the preceding release.')
+  const named = (await newestTag()) ?? (await readFile(new URL('previous-release', import.meta.url), 'utf8')).trim()
+  const name = named === 'HEAD' ? await lastChangeOfSchema() : named
+  if (named === 'HEAD') console.warn(`Nothing was released yet: ${name} stands for the preceding release.`)
   await using parts = new AsyncDisposableStack()
   const { path: root } = parts.use(await openScratch('sluice-previous-'))
   const archive = join(root, 'release.tar')
@@ -134,6 +159,11 @@ async function openPreviousRelease(): Promise<PreviousRelease> {
   await linkPackages(root)
   const kept = parts.move()
   return { name, root, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** Returns the last commit that changed the migrations: the oldest code that works on the schema of this version. */
+async function lastChangeOfSchema(): Promise<string> {
+  return (await git('log', '-1', '--format=%H', '--', 'packages/stores/database/src/migrations')).trim()
 }
 
 /** Returns the newest tag of a release before this commit; undefined if there is none. */

@@ -10,7 +10,7 @@ export interface Mailer {
   /**
    * Sends one mail of the outbox, if it is due. Every attempt uses the same Message-ID, so that mail servers can
    * recognize a mail whose acknowledgement was lost. After a permanent refusal (5xx) the mail has failed. After any
-   * other error it is tried again, for five days.
+   * other error it is tried again, for five days and at least {@link leastTries} times.
    */
   send(mail: MailId): Promise<SendOutcome>
   close(): void
@@ -32,6 +32,12 @@ const longestDialogueMs = 90_000
 
 /** After so many days without success, a mail has failed. Most outages of mail servers last hours. */
 const longestWaitDays = 5
+
+/**
+ * A mail fails only after so many tries, which take two hours. Otherwise a mail that waited for its app's hour, or
+ * while no process ran, would fail at the first error.
+ */
+const leastTries = 12
 
 /**
  * Opens the sending side of the outbox (design.md §4, Mails). If `dashboardUrl` is set, each mail to a member has a
@@ -112,7 +118,7 @@ async function failOverdue(db: Database, id: MailId): Promise<{ last_error: stri
       last_error: sql<string>`coalesce(last_error, 'the process that sent the mail ended during each attempt')`,
     })
     .where('state', '=', 'waiting')
-    .where('attempt', '>', 0)
+    .where('attempt', '>=', leastTries)
     .where(isAttemptDue)
     .where(sql<boolean>`created_at < now() - make_interval(days => ${longestWaitDays}, hours => 2)`)
     .returning([sql<string>`last_error`.as('last_error'), 'attempt'])
@@ -159,7 +165,8 @@ async function postpone(
   cause: unknown,
 ): Promise<SendOutcome> {
   const error = cause instanceof Error ? cause.message : String(cause)
-  const isFinal = sql`(${isRefusal(cause)}::boolean or created_at < now() - make_interval(days => ${longestWaitDays}))`
+  const isTriedOut = sql`attempt >= ${leastTries} and created_at < now() - make_interval(days => ${longestWaitDays})`
+  const isFinal = sql`(${isRefusal(cause)}::boolean or ${isTriedOut})`
   const postponed = await attempt(db, id, attempts)
     .set({
       state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
