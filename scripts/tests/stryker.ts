@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+// The configuration of vitest under `npm run test:stryker`, which runs the tests hundreds of times.
+export default defineConfig({
+  test: {
+    include: [process.env.STRYKER_TESTS ?? ''],
+    exclude: ['**/*.long.test.ts'],
+    setupFiles: ['scripts/tests/stryker-setup.ts'],
+    experimental: { viteModuleRunner: false },
+    isolate: false,
+  },
+})
