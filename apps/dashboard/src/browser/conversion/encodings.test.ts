@@ -57,6 +57,54 @@ describe('the guess of a file that is not UTF-8', () => {
     expect(guessEncoding(text, { languages, hasMacLines: false, isMostlyUtf8: false })).toBe(encoding)
   })
 
+  test.each([
+    ['ko', 'euc-kr'],
+    ['zh-Hant-HK', 'big5'],
+    ['zh-HK', 'big5'],
+    ['ZH', 'gb18030'],
+    ['pl', 'windows-1250'],
+    ['uk-UA', 'windows-1251'],
+    ['el', 'windows-1253'],
+    ['TR', 'windows-1254'],
+    ['he', 'windows-1255'],
+    ['ar-EG', 'windows-1256'],
+    ['lt', 'windows-1257'],
+    ['vi', 'windows-1258'],
+    ['th', 'windows-874'],
+    ['xx', 'windows-1252'],
+    ['', 'windows-1252'],
+  ])('in a browser of the language %j is %s', (language, encoding) => {
+    // Two bytes that all of them read.
+    const text = bytes('user_id,name\nu1,', [0xc5, 0xcb], '\n')
+    expect(guessEncoding(text, { languages: [language], hasMacLines: false, isMostlyUtf8: false })).toBe(encoding)
+  })
+
+  test.each([
+    ['a control character beyond ASCII', bytes('u1,', [0x83], '\n'), ['pl'], 'windows-1252'],
+    ['a character that the end cuts off', bytes('u1,x\n', [0xd6, 0xd0, 0xb9]), ['zh-CN'], 'gb18030'],
+    ['two kanji for each kana', bytes([0x83, 0x5e], [0x8e, 0x52, 0x93, 0x63], '\n'), ['en'], 'shift_jis'],
+    [
+      'three kanji for each kana',
+      bytes([0x83, 0x5e], [0x8e, 0x52, 0x93, 0x63, 0x8e, 0x52], '\n'),
+      ['en'],
+      'windows-1252',
+    ],
+    ['an escape that begins no Japanese', bytes([0x1b], '[31m', [0xe9], '\n'), ['en'], 'windows-1252'],
+    ['an escape of Japanese beside other letters', bytes([0x1b], '$B', [0xe9], '\n'), ['en'], 'windows-1252'],
+    ['a NUL in 17 bytes', bytes('\0', [0xe9], 'x'.repeat(15)), ['en'], 'windows-1252'],
+    ['a NUL in 16 bytes', bytes('\0', [0xe9], 'x'.repeat(14)), ['en'], 'utf-16be'],
+    ['NULs at odd and even offsets', bytes('\0'.repeat(17), [0xe9]), ['en'], 'windows-1252'],
+    ['a NUL alone', bytes('\0'), ['en'], 'windows-1252'],
+  ] as const)('with %s', (_, text, languages, encoding) => {
+    expect(guessEncoding(text, { languages, hasMacLines: false, isMostlyUtf8: false })).toBe(encoding)
+  })
+
+  test('is UTF-8 if most lines are, and UTF-16 whatever the lines', () => {
+    const hints = { languages: ['ja'], hasMacLines: true, isMostlyUtf8: true }
+    expect(guessEncoding(western, hints)).toBe('utf-8')
+    expect(guessEncoding(utf16be('user_id\nü'), hints)).toBe('utf-16be')
+  })
+
   test('is ISO 8859-15 if its place of the euro sign is used, and nothing that only Windows-1252 has', () => {
     const guess = (...parts: (string | number[])[]) =>
       guessEncoding(bytes(...parts), { languages: ['de'], hasMacLines: false, isMostlyUtf8: false })
@@ -111,6 +159,29 @@ describe('the check for UTF-8', () => {
     ['in a character that the end of the file cuts off', [bytes('a\nb', [0xc3])], 'b\uFFFD'],
   ])('finds the first other line %s', (_, chunks, line) => {
     expect(new TextDecoder().decode(check(chunks)?.lines).split('\n')[0]).toBe(line)
+  })
+
+  test('keeps the first lines of 64 KiB, cut off, whether lines end with LF or CR', () => {
+    const other = bytes('u1,M', [0xfc], 'ller\r')
+    const found = check(Array.from({ length: 10_000 }, () => other))
+    expect(found?.lines.length).toBeLessThanOrEqual(65_537)
+    expect(found?.lines.length).toBeGreaterThan(65_500)
+    expect(new TextDecoder('windows-1252').decode(found?.lines.subarray(0, 20))).toBe('u1,Müller\nu1,Müller\n')
+    const long = check([bytes([0xfc], 'x'.repeat(100_000)), bytes('y\n')])
+    expect(long?.lines).toHaveLength(65_537)
+  })
+
+  test('needs no further bytes of UTF-16, and all of another file', () => {
+    const found = new Utf8Check()
+    expect([found.push(bytes()), found.push(bytes('a\n')), found.push(western)]).toEqual([true, true, true])
+    const text = Uint8Array.from(Buffer.from('user_id\tname\n'.repeat(10_000), 'utf16le'))
+    const wide = new Utf8Check()
+    expect([wide.push(bytes()), wide.push(text), wide.push(western)]).toEqual([true, false, false])
+    expect(wide.end()).toEqual({
+      lines: text.subarray(0, 65_536),
+      examples: text.subarray(0, 65_536),
+      isMostlyUtf8: false,
+    })
   })
 
   test('does not accept UTF-16, which is made of ASCII and NUL', () => {

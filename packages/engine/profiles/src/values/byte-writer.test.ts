@@ -1,6 +1,6 @@
 import { valueTypes } from '@sluice/contract'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ByteWriter } from './byte-writer.ts'
 import { encodeCell } from './cell.ts'
 
@@ -67,6 +67,32 @@ describe('a cell as JSON', () => {
     ['datetime', '2024-03-01T02:11:12+09:00', '["2024-02-29 17:11:12.000"]'],
   ] as const)('%s %s is %s', (type, cell, json) => {
     expect(written(Buffer.from(cell), type, true)).toBe(json)
+  })
+
+  // The speed of an import depends on it.
+  test.each([
+    ['string', 'plain, with {signs}~'],
+    ['string', 'Zoë 😀'],
+    ['string', 'x'.repeat(255)],
+    ['int', '0'],
+    ['int', '-123456789012345'],
+    ['decimal', '42'],
+    ['decimal', '-12.50'],
+    ['decimal', '12.00'],
+    ['decimal', '0.00001'],
+    ['decimal', '12345678901.234'],
+    ['datetime', '2024-01-30'],
+    ['datetime', '2024-02-28T23:59:59'],
+    ['datetime', '2024-12-01T00:00:00.123'],
+    ['datetime', '2024-01-05T23:59:59.999Z'],
+    ['datetime', '2024-01-05T10:11:12+23:59'],
+    ['datetime', '2024-01-05T10:11:12.123-14:00'],
+  ] as const)('of type %s is copied without a string if it is like %s', (type, cell) => {
+    const source = Buffer.from(cell)
+    // A conversion reads a part of the source as a string.
+    const part = vi.spyOn(source, 'subarray')
+    expect(new ByteWriter(1).writeCell(source, 0, source.length, type, true)).toBeUndefined()
+    expect(part).not.toHaveBeenCalled()
   })
 
   test('has the same JSON text, whether its bytes are copied or converted to a string', () => {
