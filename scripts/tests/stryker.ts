@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: [process.env.STRYKER_TESTS ?? ''],
-    exclude: ['**/*.long.test.ts'],
+    exclude: ['**/*.long.test.ts', '**/linear-time.test.ts'],
     setupFiles: ['scripts/tests/stryker-setup.ts'],
     experimental: { viteModuleRunner: false },
     isolate: false,
