@@ -26,6 +26,13 @@ describe('the byte order mark names', () => {
     ['utf-16le', [0xff, 0xfe, 0x61, 0]],
     ['utf-16be', [0xfe, 0xff, 0, 0x61]],
     [undefined, [0x61, 0x62]],
+    [undefined, [0xef, 0xbb, 0x61]],
+    [undefined, [0xef, 0x61, 0xbf]],
+    [undefined, [0x61, 0xbb, 0xbf]],
+    [undefined, [0xff, 0x61]],
+    [undefined, [0x61, 0xfe]],
+    [undefined, [0xfe, 0x61]],
+    [undefined, [0x61, 0xff]],
     [undefined, []],
   ] as const)('%s', (encoding, start) => {
     expect(encodingOfMark(Uint8Array.from(start))).toBe(encoding)
@@ -94,6 +101,10 @@ describe('the guess of a file that is not UTF-8', () => {
     ['a NUL in 17 bytes', bytes('\0', [0xe9], 'x'.repeat(15)), ['en'], 'windows-1252'],
     ['a NUL in 16 bytes', bytes('\0', [0xe9], 'x'.repeat(14)), ['en'], 'utf-16be'],
     ['NULs at odd and even offsets', bytes('\0'.repeat(17), [0xe9]), ['en'], 'windows-1252'],
+    ['one character of UTF-16', bytes('a\0'), ['en'], 'utf-16le'],
+    ['letters that are no Japanese in a Japanese browser', western, ['ja'], 'windows-1252'],
+    ['a sign of another language at the place of the euro sign', bytes([0xa4], '\n'), ['pl'], 'windows-1250'],
+    ['one line that ends within a character', bytes('u1,', [0xd6]), ['zh-CN'], 'windows-1252'],
     ['a NUL alone', bytes('\0'), ['en'], 'windows-1252'],
   ] as const)('with %s', (_, text, languages, encoding) => {
     expect(guessEncoding(text, { languages, hasMacLines: false, isMostlyUtf8: false })).toBe(encoding)
@@ -109,6 +120,7 @@ describe('the guess of a file that is not UTF-8', () => {
     const guess = (...parts: (string | number[])[]) =>
       guessEncoding(bytes(...parts), { languages: ['de'], hasMacLines: false, isMostlyUtf8: false })
     expect(guess('u1;5 ', [0xa4], '\n')).toBe('iso-8859-15')
+    expect(guess('u1;5', [0xa0, 0xa4], '\n')).toBe('iso-8859-15')
     expect(guess('u1;5 ', [0x80], ' ', [0xa4], '\n')).toBe('windows-1252')
   })
 
@@ -136,6 +148,11 @@ describe('the check for UTF-8', () => {
     )
   })
 
+  test('accepts the first and the last character of each length', () => {
+    const all = '\u007f\u0080\u00a3\u07ff\u0800\ud7ff\ue000\uffff\u{10000}\u{10ffff}'
+    for (const character of all) expect(check([bytes(character)]), character).toBeUndefined()
+  })
+
   test('takes the same lines for UTF-8 as a decoder', () => {
     const byte = fc.oneof(
       fc.nat(255),
@@ -156,6 +173,7 @@ describe('the check for UTF-8', () => {
     ['that is the header of a large file', [bytes('u1,M', [0xfc], 'ller\n', 'x\n'.repeat(5_000))], 'u1,M\uFFFDller'],
     ['after megabytes of ASCII', [bytes('x\n'.repeat(50_000)), western], 'u1,M\uFFFDller'],
     ['in a line that begins in the preceding chunk', [bytes('a\nu1,M'), bytes([0xfc], 'ller\n')], 'u1,M\uFFFDller'],
+    ['after a line of ASCII that two chunks have', [bytes('abc'), bytes('def\nM', [0xfc], '\n')], 'M\uFFFD'],
     ['in a character that the end of the file cuts off', [bytes('a\nb', [0xc3])], 'b\uFFFD'],
   ])('finds the first other line %s', (_, chunks, line) => {
     expect(new TextDecoder().decode(check(chunks)?.lines).split('\n')[0]).toBe(line)
@@ -196,6 +214,9 @@ describe('the check for UTF-8', () => {
     }
     // Colours of a terminal are no Japanese.
     expect(check([bytes('a,', [0x1b], '[31mred', [0x1b], '$\n')])).toBeUndefined()
+    for (const other of ['(B', '$A', '$$B', '@', 'B'])
+      expect(check([bytes([0x1b], other, '\n')]), other).toBeUndefined()
+    expect(check([bytes([0x1b], '$@;3', [0x1b], '(B\n')])).toBeDefined()
   })
 
   test('counts the lines of the whole file, before the first other line and after it', () => {
@@ -203,6 +224,7 @@ describe('the check for UTF-8', () => {
     expect(check([good, western])).toMatchObject({ isMostlyUtf8: true })
     expect(check([western, good])).toMatchObject({ isMostlyUtf8: true })
     expect(check([bytes('é\n'), western])).toMatchObject({ isMostlyUtf8: false })
+    expect(check([bytes('é\n'), bytes([0xfc], '\n')])).toMatchObject({ isMostlyUtf8: false })
     const { examples } = check([good, western]) ?? {}
     expect(new TextDecoder().decode(examples).split('\n').slice(0, 3)).toEqual(['u1,Zoë', 'u1,Zoë', 'u1,M\uFFFDller'])
   })

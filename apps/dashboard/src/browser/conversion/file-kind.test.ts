@@ -11,6 +11,7 @@ test.each([
   ['another archive', 'PK\x03\x04\x14\0\0people.csv', 'archive'],
   ['a compressed file', '\x1f\x8b\b', 'gzip'],
   ['CSV', 'user_id,name\n', 'text'],
+  ['CSV that begins like an archive', 'PK,name\n', 'text'],
   ['nothing', '', 'text'],
 ] as const)('%s is recognised by its first bytes', (_, start, kind) => {
   expect(fileKind(Uint8Array.from(Buffer.from(start, 'latin1')))).toBe(kind)

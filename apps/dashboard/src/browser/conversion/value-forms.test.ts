@@ -23,6 +23,7 @@ describe('a number with a decimal comma', () => {
     [',5', '0.5'],
     ['1,5E+03', '1.5E+03'],
     ['1E+021', '1E+021'],
+    ['12E3', '12E3'],
   ])('%s becomes %s', (text, converted) => {
     expect(convertValue(text, 'decimal-comma')).toBe(converted)
   })
