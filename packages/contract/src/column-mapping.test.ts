@@ -50,6 +50,7 @@ describe('a mapping', () => {
     ['that leaves no user_id', [{ ...column, name: 'user_id' }]],
     ['that leaves out user_id', [{ ...column, name: 'user_id', key: 'user_id', left_out: true }]],
     ['of another column', [{ ...column, name: 'x' }]],
+    ['of a column and another column', [column, { ...column, name: 'x' }]],
     ['without a column', []],
     ['with a key that is too long', [{ ...column, key: 'x'.repeat(256) }]],
     ['with an unknown form', [{ ...column, form: 'hex' }]],

@@ -79,6 +79,7 @@ describe('the bounds of a check', () => {
 
 test('the reason of a held import names what was found, and the bound', () => {
   for (const bound of holdBounds) {
+    expect(boundLabels[bound]).toMatch(/^(Percent|Number) of /)
     expect(holdReasonText(`${bound} is 12.5, over 10`)).toBe(`${boundLabels[bound]}: 12.5, more than 10`)
   }
 })

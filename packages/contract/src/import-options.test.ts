@@ -20,6 +20,11 @@ describe('optional members of the first request', () => {
     expect(requestWith(members)).toMatchObject({ value: members })
   })
 
+  test('may ask to register new keys and to keep changes', () => {
+    const members = { new_keys: 'register', keep_changes: true, hold_if: 'never' }
+    expect(requestWith(members)).toMatchObject({ value: members })
+  })
+
   test('may be absent, null or, except for the clear marker, empty', () => {
     for (const absent of [undefined, null, '']) {
       const names = ['new_keys', 'keep_changes', 'hold_if', 'file_name']

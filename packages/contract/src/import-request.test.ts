@@ -25,6 +25,7 @@ describe('the first request of an import', () => {
   test('only true requests a dry run', () => {
     expect(checkRequest(importRequest, { ...valid, dry_run: true })).toMatchObject({ value: { dry_run: true } })
     const refused = { messages: ['Validation failed: dry_run must be true or false'] }
+    expect(checkRequest(importRequest, { ...valid, dry_run: false })).toMatchObject({ value: { dry_run: false } })
     for (const dry_run of ['true', 1, {}]) expect(checkRequest(importRequest, { ...valid, dry_run })).toEqual(refused)
   })
 
