@@ -62,6 +62,8 @@ const usual = [
   ['datetime', '2024-01-30'],
   ['datetime', '2024-02-28T23:59:59'],
   ['datetime', '2024-12-01T00:00:00.123'],
+  ['datetime', '2024-12-01T00:00:00.5Z'],
+  ['datetime', '2024-12-05T00:00:00.123456+01:00'],
   ['datetime', '2024-01-05T23:59:59.999Z'],
   ['datetime', '2024-01-05T10:11:12+23:59'],
   ['datetime', '2024-01-05T10:11:12.123-14:00'],
@@ -93,10 +95,12 @@ describe('a cell as JSON', () => {
 
   // The speed of an import depends on it.
   test.each(usual)('of type %s is copied without a string if it is like %s', (type, cell) => {
-    const source = Buffer.from(cell)
+    const source = Buffer.from('9'.repeat(300) + cell)
     // A conversion reads a part of the source as a string.
     const part = vi.spyOn(source, 'subarray')
-    expect(new ByteWriter(1).writeCell(source, 0, source.length, type, true)).toBeUndefined()
+    for (const isText of [true, false]) {
+      expect(new ByteWriter(1).writeCell(source, 300, source.length, type, isText)).toBeUndefined()
+    }
     expect(part).not.toHaveBeenCalled()
   })
 

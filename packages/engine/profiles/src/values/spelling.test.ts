@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseDecimal } from './decimal.ts'
 import { addSpelling, ColumnInference } from './inference.ts'
 import { parseInteger } from './int.ts'
@@ -79,6 +79,14 @@ describe('numbers that lose their spelling', () => {
       }
     },
   )
+
+  // An import counts every number of a file.
+  test.each(['0', '7', '-5', '0.5', '-0.5', '0x', '123456789012345'])('need no string of the cell %s', (number) => {
+    const source = Buffer.from(`${'9'.repeat(20)}${number}9`)
+    const text = vi.spyOn(source, 'toString')
+    addSpelling(new SpellingLosses(), 'decimal', source, 20, source.length - 1)
+    expect(text).not.toHaveBeenCalled()
+  })
 
   test('has an example of 40 characters as it is', () => {
     expect(lossesOf(['1'.padStart(40, '0')], 'int')).toMatchObject([{ examples: ['1'.padStart(40, '0')] }])
