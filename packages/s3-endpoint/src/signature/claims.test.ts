@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readHeaderClaim } from './header-auth.ts'
-import { readQueryClaim } from './query-auth.ts'
+import { readQueryClaim, signatureParameters } from './query-auth.ts'
 import type { SignatureClaim } from './signing-key.ts'
 
 const credentialScope = 'AKID/20250102/eu-west-1/s3/aws4_request'
@@ -126,6 +126,13 @@ describe('a signature in the query', () => {
   ])('is refused with %s=%s', (name, value) => {
     const refused = refusal('AuthorizationQueryParametersError', name)
     expect(() => read({ ...validQuery, [name]: value })).toThrow(refused)
+  })
+
+  test('has no parameter of an operation', () => {
+    for (const name of [...Object.keys(validQuery), 'X-Amz-Content-Sha256']) {
+      expect(signatureParameters.has(name), name).toBe(true)
+    }
+    expect(signatureParameters.has('prefix')).toBe(false)
   })
 
   test('is valid for one second to seven days', () => {
