@@ -153,6 +153,20 @@ describe('the check for UTF-8', () => {
     for (const character of all) expect(check([bytes(character)]), character).toBeUndefined()
   })
 
+  test.each([
+    ['a byte that continues nothing', [0x80]],
+    ['a byte that begins nothing', [0xff]],
+    ['a character beyond the last one', [0xf4, 0x90, 0x80, 0x80]],
+    ['a character far beyond it', [0xf5, 0x80, 0x80, 0x80]],
+    ['a surrogate', [0xed, 0xa0, 0x80]],
+    ['a long form of ASCII', [0xc1, 0xbf]],
+    ['a long form of two bytes', [0xe0, 0x9f, 0xbf]],
+    ['a long form of three bytes', [0xf0, 0x8f, 0xbf, 0xbf]],
+    ['a character without its last byte', [0xe2, 0x82, 0x61]],
+  ])('does not accept %s', (_, line) => {
+    expect(check([bytes(line, '\n')])).toBeDefined()
+  })
+
   test('takes the same lines for UTF-8 as a decoder', () => {
     const byte = fc.oneof(
       fc.nat(255),
