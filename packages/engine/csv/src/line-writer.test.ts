@@ -33,7 +33,15 @@ describe('a written line', () => {
     writer.endLine()
     expect(writer.take().toString()).toBe('a b,,ä,"5"" disk","a,b","a\r","a\nb"\n')
     writer.value(Buffer.from('b'), 0, 1)
-    expect(writer.take().toString()).toBe('b,')
+    writer.copy(Buffer.from('-"\n-'), 1, 3)
+    expect(writer.take().toString()).toBe('b,"\n')
+  })
+
+  test('may be many times as large as the buffer', () => {
+    const source = Buffer.alloc(100_000, 'x')
+    const writer = new LineWriter()
+    for (const bytes of [10, source.length, 10]) writer.copy(source, 0, bytes)
+    expect(writer.take().equals(Buffer.alloc(100_020, 'x'))).toBe(true)
   })
 
   test('is read as the values that were written, whatever their bytes', async () => {
