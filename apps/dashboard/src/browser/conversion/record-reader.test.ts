@@ -88,6 +88,7 @@ describe('a file is read', () => {
         ['\ufeffx', 'y'],
       ],
     ],
+    ['with doubled quotes between letters', '"é""é",ü,x\n', comma, [['é"é', 'ü', 'x']]],
     ['with characters of one to four bytes', 'Àa,ß€,😀,x\n', comma, [['Àa', 'ß€', '😀', 'x']]],
     ['with quotes within a plain value', 'a,5" disk\n', comma, [['a', '5" disk']]],
     ['without a line break at the end', 'a,"b"', comma, [['a', 'b']]],
