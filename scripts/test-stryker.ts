@@ -1,8 +1,9 @@
 import { Stryker } from '@stryker-mutator/core'
 
 // npm run test:stryker -- <folder> [file…]: changes the code of a folder, one small fault at a time, in a copy under
-// .sluice/stryker, and runs the tests beside the code. Prints each fault that no test notices, with those that only cost
-// time. About a minute for 100 faults. For example: npm run test:stryker -- packages/engine/csv/src scan.ts cells.ts
+// .sluice/stryker, and runs the tests beside the code. Prints each fault that no test notices. Some of these are none,
+// or only make the code slower. It takes about a minute for 100 faults. For example:
+// npm run test:stryker -- packages/engine/csv/src scan.ts cells.ts
 const [folder, ...files] = process.argv.slice(2)
 if (folder === undefined) throw new Error('usage: npm run test:stryker -- <folder> [file…]')
 
