@@ -106,6 +106,7 @@ describe.each(Object.entries(samples))('the documented form of %s', (_, { schema
     expect(members.length).toBeGreaterThan(0)
     for (const [name, { description, example }] of members) {
       expect(description, name).toMatch(/^.+\.$/)
+      expect(example, name).not.toBe('')
       if (example !== undefined) expect(checkRequest(schema, { [name]: example }), name).toHaveProperty('value')
     }
   })
