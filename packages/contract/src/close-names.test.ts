@@ -22,6 +22,14 @@ test.each([
   expect(closeName(name, known)).toBe(close)
 })
 
+test('the closest of several names is proposed', () => {
+  expect(closeName('first_name', ['first_name_xy', 'first_name_x', 'last_name'])).toBe('first_name_x')
+})
+
+test('names without letters are not close to each other', () => {
+  expect(closeName('---', ['--'])).toBeUndefined()
+})
+
 test('two names that are equally close are no proposal', () => {
   expect(closeName('plan_c', ['plan_a', 'plan_b'])).toBeUndefined()
 })
@@ -31,7 +39,7 @@ test.each([
   ['id', ['id', 'email', 'android']],
   ['Contact-No.', ['Contact-No.', 'Plan ID']],
   [undefined, ['id', 'Customer ID']],
-  [undefined, ['No', 'email', 'phone number', '', '---']],
+  [undefined, ['No', 'Contact notes', 'email', 'phone number', '', '---']],
 ])('%j is the name of a person ID among %j', (found, names) => {
   expect(personIdName(names)).toBe(found)
 })

@@ -6,9 +6,7 @@ const allowedEdits = (length: number): number => (length < 4 ? 0 : length < 8 ? 
  * close. Case, accents, spaces and signs do not count. Longer names may have one or two wrong letters.
  */
 export function closeName(name: string, known: readonly string[]): string | undefined {
-  const plain = plainForm(name)
-  if (plain === '') return undefined
-  const letters = [...plain]
+  const letters = [...plainForm(name)]
   const found = known
     .map((candidate) => ({ candidate, edits: editsBetween(letters, lettersOf(candidate)) }))
     .filter(({ edits }) => edits !== undefined)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkRequest } from './check.ts'
-import { importCursor, importListQuery } from './import-list.ts'
+import { importCursor, importListQuery, importWaitQuery } from './import-list.ts'
 
 const parse = (query: object) => checkRequest(importListQuery, query)
 
@@ -15,6 +15,21 @@ test('each filter is accepted', () => {
   expect(parse(query)).toEqual({ value: { state: 'failed', source: 'bucket', limit: 100, cursor: 7 } })
 })
 
+test('the limit may be a number', () => {
+  expect(parse({ limit: 1 })).toEqual({ value: { limit: 1 } })
+})
+
+// changes.md §5.
+test('an answer may wait 1 to 30 seconds for another state', () => {
+  const wait = (query: object) => checkRequest(importWaitQuery, query)
+  expect(wait({})).toEqual({ value: {} })
+  expect(wait({ wait: '1' })).toEqual({ value: { wait: 1 } })
+  expect(wait({ wait: '30', state: 'queued' })).toEqual({ value: { wait: 30, state: 'queued' } })
+  expect(wait({ wait: '31', state: 'done' })).toEqual({
+    messages: ['wait must be a whole number from 1 to 30', expect.stringContaining('state must be one of ')],
+  })
+})
+
 test.each([
   [
     { state: 'done' },
@@ -26,6 +41,12 @@ test.each([
   [{ limit: '101' }, 'limit must be a whole number from 1 to 100'],
   [{ limit: '1e1' }, 'limit must be a whole number from 1 to 100'],
   [{ limit: '-1' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: '0000005' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: ['5'] }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: '5 ' }, 'limit must be a whole number from 1 to 100'],
+  [{ limit: ' 5' }, 'limit must be a whole number from 1 to 100'],
+  [{ cursor: `${importCursor(7)}=` }, 'cursor is not a cursor of this list'],
+  [{ cursor: 'AAAA' }, 'cursor is not a cursor of this list'],
   [{ cursor: 'x' }, 'cursor is not a cursor of this list'],
   [{ cursor: '__________8' }, 'cursor is not a cursor of this list'],
 ])('%j is refused with a message that names the parameter', (query, message) => {

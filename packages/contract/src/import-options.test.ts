@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkRequest } from './check.ts'
-import { importRequest, parseProfileTypes } from './import-request.ts'
+import { importRequest, parseProfileTypes, refusedTypes } from './import-request.ts'
 import { keyProblem } from './profile-keys.ts'
 
 const valid = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
@@ -12,17 +12,25 @@ describe('optional members of the first request', () => {
     const members = {
       profile_types: { zip: 'string', __proto__x: 'int', ' born ': 'datetime' },
       new_keys: 'refuse',
+      keep_changes: false,
+      hold_if: { new_keys: 3 },
       clear_marker: '#N/A',
       file_name: 'Kunden 😀.csv',
     }
     expect(requestWith(members)).toMatchObject({ value: members })
   })
 
+  test('may ask to register new keys and to keep changes', () => {
+    const members = { new_keys: 'register', keep_changes: true, hold_if: 'never' }
+    expect(requestWith(members)).toMatchObject({ value: members })
+  })
+
   test('may be absent, null or, except for the clear marker, empty', () => {
     for (const absent of [undefined, null, '']) {
-      const parsed = requestWith({ profile_types: absent, new_keys: absent, file_name: absent })
+      const names = ['new_keys', 'keep_changes', 'hold_if', 'file_name']
+      const parsed = requestWith(Object.fromEntries(['profile_types', ...names].map((name) => [name, absent])))
       expect(parsed).toMatchObject({ value: { profile_types: {} } })
-      expect(parsed).not.toHaveProperty('value.new_keys', expect.anything())
+      for (const name of names) expect(parsed).not.toHaveProperty(`value.${name}`, expect.anything())
     }
     expect(requestWith({ clear_marker: null })).toHaveProperty('value.clear_marker', undefined)
   })
@@ -45,6 +53,9 @@ describe('optional members of the first request', () => {
     ['profile_types', { SERVICE_ERRORS: 'string' }, 'profile_types: SERVICE_ERRORS is a reserved name'],
     ['profile_types', { $name: 'string' }, 'profile_types: $name is a reserved name'],
     ['profile_types', { 'a\0': 'string' }, 'profile_types: a\ufffd should not contain U+0000'],
+    ['keep_changes', 'true', 'keep_changes must be true or false'],
+    ['hold_if', 'often', 'hold_if must be always, never, or an object with at least one of'],
+    ['hold_if', { new_keys: -1 }, 'hold_if new_keys must be a whole number of at least 0'],
     ['new_keys', 'Refuse', 'new_keys must be register or refuse'],
     ['new_keys', true, 'new_keys must be register or refuse'],
     ['clear_marker', '', 'clear_marker must not be empty'],
@@ -60,12 +71,21 @@ describe('optional members of the first request', () => {
     ['file_name', { name: 'x' }, 'file_name must be a string'],
     ['file_name', 'a\0', 'file_name should not contain U+0000'],
   ])('%s %j is refused with a message that names it', (name, value, message) => {
-    expect(requestWith({ [name]: value })).toEqual({ messages: [`Validation failed: ${message}`] })
+    expect(requestWith({ [name]: value })).toEqual({
+      messages: [expect.stringContaining(`Validation failed: ${message}`)],
+    })
   })
 
   test('a clear marker may have 32 characters of any kind but these, such as spaces', () => {
     for (const marker of ['😀'.repeat(32), ' ', "'", '-'])
       expect(requestWith({ clear_marker: marker })).toMatchObject({ value: { clear_marker: marker } })
+  })
+
+  test('declared types are refused with at most 100 messages', () => {
+    const types = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'text']))
+    const refused = requestWith({ profile_types: types })
+    expect('messages' in refused && refused.messages).toHaveLength(100)
+    expect(refusedTypes(Array.from({ length: 150 }, () => 'x'))).toHaveLength(100)
   })
 
   test('declared keys have no more bytes than a header', () => {

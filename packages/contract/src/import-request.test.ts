@@ -12,9 +12,20 @@ describe('the first request of an import', () => {
     expect(checkRequest(importRequest, { checksum, byte_size: 12 })).toEqual({ value: request })
   })
 
+  test('the size may reach the limit of its type', () => {
+    for (const [content_type, byte_size] of [
+      ['text/csv', 1_073_741_824],
+      ['application/gzip', 104_857_600],
+    ]) {
+      const request = { ...valid, content_type, byte_size }
+      expect(checkRequest(importRequest, request)).toMatchObject({ value: { content_type, byte_size } })
+    }
+  })
+
   test('only true requests a dry run', () => {
     expect(checkRequest(importRequest, { ...valid, dry_run: true })).toMatchObject({ value: { dry_run: true } })
     const refused = { messages: ['Validation failed: dry_run must be true or false'] }
+    expect(checkRequest(importRequest, { ...valid, dry_run: false })).toMatchObject({ value: { dry_run: false } })
     for (const dry_run of ['true', 1, {}]) expect(checkRequest(importRequest, { ...valid, dry_run })).toEqual(refused)
   })
 
@@ -38,6 +49,13 @@ describe('the first request of an import', () => {
     ['a size of zero', { ...valid, byte_size: '0' }, 'Validation failed: byte_size must be a positive integer'],
     ['a negative size', { ...valid, byte_size: '-1' }, 'Validation failed: byte_size must be a positive integer'],
     ['a fraction', { ...valid, byte_size: 1.5 }, 'Validation failed: byte_size must be a positive integer'],
+    [
+      'a size of 16 digits',
+      { ...valid, byte_size: '0000000000000001' },
+      'Validation failed: byte_size must be a positive integer',
+    ],
+    ['a size with a sign', { ...valid, byte_size: '+1' }, 'Validation failed: byte_size must be a positive integer'],
+    ['a size with a unit', { ...valid, byte_size: '1 B' }, 'Validation failed: byte_size must be a positive integer'],
     ['an array', { ...valid, byte_size: ['1'] }, 'Validation failed: byte_size must be a positive integer'],
     [
       'an unknown type',

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameProblem } from './name.ts'
+import { isLonger, nameProblem } from './name.ts'
 
 describe('a name', () => {
   test.each([
@@ -19,4 +20,14 @@ describe('a name', () => {
   ])('must not be %s', (_, text, problem) => {
     expect(nameProblem(text, 255)).toBe(problem)
   })
+})
+
+test('the length of a text is counted in code points, also if it has halves of surrogate pairs', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', '\ud7ff', '\ud800', '\udbff', '\udc00', '\udfff', '\ue000') })
+  fc.assert(
+    fc.property(text, fc.nat(10), (text, most) => {
+      expect(isLonger(text, most)).toBe(Array.from(text).length > most)
+    }),
+    { numRuns: 1_000 },
+  )
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkRequest } from './check.ts'
-import { keyProblem, keyRegistration } from './profile-keys.ts'
+import { keyChange, keyProblem, keyRegistration, typeConflicts } from './profile-keys.ts'
 import { valueTypes } from './value-type.ts'
 
 const zip = { key: 'zip', type: 'string' }
@@ -74,5 +74,43 @@ describe('a registration of keys', () => {
         }
       }),
     )
+  })
+})
+
+test('each key of another type has a message', () => {
+  expect(
+    typeConflicts(
+      new Map([
+        ['zip', 'int'],
+        ['born', 'string'],
+      ] as const),
+    ),
+  ).toEqual(['zip is registered as int', 'born is registered as string'])
+})
+
+// changes.md §4.
+describe('a change of a key', () => {
+  test.each([
+    [{ enabled: true }, { enabled: true }],
+    [{ description: '😀'.repeat(255) }, { description: '😀'.repeat(255) }],
+    [{ description: null }, { description: null }],
+    [
+      { enabled: false, description: '' },
+      { enabled: false, description: null },
+    ],
+  ])('may be %j', (given, value) => {
+    expect(checkRequest(keyChange, given)).toEqual({ value })
+  })
+
+  const onlyMembers = 'The request body must have enabled, description or both, and no other member.'
+  test.each([
+    [{}, onlyMembers],
+    [{ enabled: true, type: 'int' }, onlyMembers],
+    [{ enabled: 'true' }, 'enabled must be a boolean'],
+    [{ description: 7 }, 'description must be a string or null'],
+    [{ description: 'x'.repeat(256) }, 'description should be at most 255 characters'],
+    [{ description: 'a\0' }, 'description should not contain U+0000'],
+  ])('must not be %j', (given, message) => {
+    expect(checkRequest(keyChange, given)).toEqual({ messages: [message] })
   })
 })

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cellsOf } from './cells.ts'
@@ -21,6 +22,26 @@ test('rows that are split one after another have the same cells as each of them 
     }),
     { numRuns: 1000 },
   )
+})
+
+// The page that converts files decodes a row as a whole.
+test('a row of UTF-8 is UTF-8 from its first cell to its last one, also where doubled quotes have become single', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyDocument, async (document) => {
+      const splitter = new RowSplitter()
+      for await (const block of readRows(sourceOf([document]))) {
+        for (const row of block.rowEnd.keys()) {
+          const { bytes, count, start, end } = splitter.split(block, row)
+          expect(isUtf8(bytes.subarray(start[0], end[count - 1]))).toBe(true)
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  )
+  const [block] = await Array.fromAsync(readRows(sourceOf([Buffer.from('"é""é",ü\n')])))
+  if (block === undefined) throw new Error('no row')
+  const { bytes, end } = new RowSplitter().split(block, 0)
+  expect(isUtf8(bytes.subarray(0, end[1]))).toBe(true)
 })
 
 test('the first cells of a row are the same whether or not the others are split', async () => {

@@ -94,6 +94,34 @@ describe('RecordFramer', () => {
     expect(records(frame([Buffer.from('a\nb\n')], 100))).toEqual(['102 well-formed', '104 well-formed'])
   })
 
+  test('frames any number of records of one chunk', () => {
+    const lines = Array.from({ length: 20_000 }, (_, line) => (line % 3 === 0 ? '"a"b\n' : `${line}\n`))
+    let end = 0
+    const expected = lines.map((line, index) => {
+      end += line.length
+      return `${end} ${index % 3 === 0 ? 'unclosed quote' : 'well-formed'}`
+    })
+    expect(records(frame([Buffer.from(lines.join(''))]))).toEqual(expected)
+  })
+
+  test('names problems only in blocks that have one', () => {
+    const blocks = frame(['a\n', '"a"b\n', 'c\n'].map((chunk) => Buffer.from(chunk)))
+    expect(blocks.map(({ problems }) => problems !== undefined)).toEqual([false, true, false])
+  })
+
+  test('the blocks of any document follow each other from any position, also around records that are too long', () => {
+    fc.assert(
+      fc.property(anyDocument, cuts, fc.nat(1000), (document, shares, position) => {
+        const blocks = frame(cut(document, shares), position, 12)
+        expect([position, ...blocks.map(({ end }) => end)]).toEqual([
+          ...blocks.map(({ start }) => start),
+          position + document.length,
+        ])
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
   test.each([4, 12, recordBytes])(
     'any document in any chunks has the records of the grammar, with a limit of %i bytes',
     (maxRecordBytes) => {

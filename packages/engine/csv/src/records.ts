@@ -160,13 +160,11 @@ class Pass {
   /** Offset of the first quote at or after the start of the record; the length of `data` if there is none. */
   #quote = -1
   /**
-   * A scan through quotes that did not end a record. All lines that it passed, beginning at {@link #quotesFrom}, begin
-   * within its quotes. If the quotes of a later record reach the start of such a line, the scan of that record would
-   * take the same path. It therefore continues where the earlier scan stopped. Otherwise a file of unmatched quotes
-   * would take quadratic time.
+   * A scan through quotes that did not end a record. All lines that it passed begin within its quotes. If the quotes of
+   * a later record reach the start of such a line, the scan of that record would take the same path. It therefore
+   * continues where the earlier scan stopped. Otherwise a file of unmatched quotes would take quadratic time.
    */
   readonly #quotes: Scan
-  #quotesFrom = Number.POSITIVE_INFINITY
   /** The scan of a record's first line. */
   readonly #firstLine: Scan
 
@@ -217,10 +215,7 @@ class Pass {
     scanRecord(this.#data, firstLine, next)
     if (firstLine.state !== 'quoted') return firstLine
     const quotes = this.#quotes
-    if (next < this.#quotesFrom || next >= quotes.at) {
-      this.#quotesFrom = next
-      restart(quotes, 'quoted', next)
-    }
+    if (next >= quotes.at) restart(quotes, 'quoted', next)
     scanRecord(this.#data, quotes, end)
     return quotes
   }
@@ -290,6 +285,6 @@ class Pass {
 
   #isBlank(next: number): boolean {
     const past = pastEmptyValues(this.#data, this.at, this.#options.separator)
-    return past === next || (past === next - 1 && this.#data[past] === lf)
+    return past === next || this.#data[past] === lf
   }
 }

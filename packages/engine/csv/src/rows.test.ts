@@ -228,6 +228,13 @@ describe('readRows', () => {
     })
   })
 
+  test('returns no block without rows', async () => {
+    const blocks = await Array.fromAsync(
+      readRows(sourceOf(['\n', 'a\n', ',\n', '\r\n'].map((line) => Buffer.from(line)))),
+    )
+    expect(blocks.map(({ count }) => count)).toEqual([1])
+  })
+
   test('ends its source when the reader stops early', async () => {
     const source = sourceOf([Buffer.from('a\n'), Buffer.from('b\n'), Buffer.from('c\n')])
     for await (const _ of readRows(source)) break

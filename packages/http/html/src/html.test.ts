@@ -24,6 +24,7 @@ test.each([
     '<a href="/?a=x&amp;y&b=1">',
   ],
   ['zero is shown', html`${0}`, '0'],
+  ['a text may end with an equals sign if no value follows', html`${1} x=`, '1 x='],
 ])('%s', (_, { text }, expected) => {
   expect(text).toBe(expected)
 })
@@ -31,4 +32,5 @@ test.each([
 test('a template with an unquoted attribute value or a value as tag name is refused', () => {
   expect(() => html`<a href=${'x'}>`).toThrow('quoted')
   expect(() => html`<${'script'}>`).toThrow('quoted')
+  expect(() => html`<a title="${'x'}" href=${'y'}>`).toThrow('quoted')
 })

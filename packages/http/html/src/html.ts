@@ -23,9 +23,7 @@ export type Content = Html | string | number | false | null | undefined | readon
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   if (!checked.has(parts)) check(parts)
-  let text = parts[0] ?? ''
-  for (const [index, value] of values.entries()) text += render(value) + (parts[index + 1] ?? '')
-  return new Html(text)
+  return new Html(parts.map((part, index) => part + render(values[index])).join(''))
 }
 
 /** Templates that passed the check. Every evaluation of a template passes the same array of fixed parts. */

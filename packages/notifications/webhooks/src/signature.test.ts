@@ -17,9 +17,11 @@ test('the library of Standard Webhooks accepts 1,000 signed bodies with any data
     fc.property(anyData, fc.uuid(), fc.nat(), (data, id, at) => {
       const secret = makeSigningSecret()
       const body = JSON.stringify({ type: 'import.completed', data })
-      const headers = signedHeaders([secret], id, now(), body)
+      const older = makeSigningSecret()
+      const headers = signedHeaders([older, secret], id, now(), body)
       const webhook = new Webhook(secret)
       expect(webhook.verify(body, headers)).toEqual(JSON.parse(body))
+      expect(new Webhook(older).verify(body, headers)).toEqual(JSON.parse(body))
       const position = at % body.length
       const altered = `${body.slice(0, position)}\u0001${body.slice(position + 1)}`
       expect(() => webhook.verify(altered, headers)).toThrow()

@@ -60,21 +60,11 @@ function canonicalPath(rawPath: string): string {
 }
 
 function canonicalQuery(query: ReadonlyMap<string, string>): string {
-  const pairs: string[] = []
-  for (const [name, value] of query) {
-    if (name !== 'X-Amz-Signature') pairs.push(`${encodeStrictly(name)}=${encodeStrictly(value)}`)
-  }
+  const parameters = [...query].filter(([name]) => name !== 'X-Amz-Signature')
+  const encoded = parameters.map(([name, value]) => ({ name: encodeStrictly(name), value: encodeStrictly(value) }))
   // Names must be compared without the equals sign that follows them: "a" sorts before "a-b".
-  return pairs.sort((left, right) => compareText(nameOf(left), nameOf(right))).join('&')
-}
-
-function nameOf(pair: string): string {
-  return pair.slice(0, pair.indexOf('='))
-}
-
-function compareText(left: string, right: string): number {
-  if (left === right) return 0
-  return left < right ? -1 : 1
+  encoded.sort((left, right) => (left.name < right.name ? -1 : 1))
+  return encoded.map(({ name, value }) => `${name}=${value}`).join('&')
 }
 
 function percent(byte: number): string {

@@ -19,11 +19,12 @@ export function readHeaderClaim(authorization: string, headers: RequestHeaders):
     throw unsupportedMechanism()
   }
   const parts = parseParts(authorization.slice(signatureAlgorithm.length + 1))
-  const scope = parseCredential(parts.get('Credential') ?? '')
+  const part = (name: string) => parts.get(name) ?? ''
+  const scope = parseCredential(part('Credential'))
   if (scope === undefined) throw malformed('the Credential is missing or broken')
-  const signedHeaders = parseSignedHeaders(parts.get('SignedHeaders') ?? '')
+  const signedHeaders = parseSignedHeaders(part('SignedHeaders'))
   if (signedHeaders === undefined) throw malformed('SignedHeaders is missing, not sorted, or without host')
-  const signature = parts.get('Signature') ?? ''
+  const signature = part('Signature')
   if (!/^[0-9a-f]{64}$/.test(signature)) throw malformed('the Signature is missing or broken')
   const { timestamp, signedAt } = readDate(headers)
   if (!timestamp.startsWith(scope.date)) throw malformed('the date of the Credential is not that of the request')
@@ -45,8 +46,8 @@ export function unsupportedMechanism(): S3Error {
 function parseParts(text: string): Map<string, string> {
   const parts = new Map<string, string>()
   for (const part of text.split(',')) {
-    const [name, ...value] = part.trim().split('=')
-    if (name === undefined || name === '' || parts.has(name)) throw malformed('a part is empty or occurs twice')
+    const [name = '', ...value] = part.trim().split('=')
+    if (name === '' || parts.has(name)) throw malformed('a part is empty or occurs twice')
     parts.set(name, value.join('='))
   }
   return parts

@@ -156,6 +156,19 @@ const signedBodyWithTrailer = chunkedBody(
     'x-amz-trailer-signature:d81f82fc3505edab99d459891051a732e8730629a2e4a59689829ca17fe2e435\r\n',
 )
 
+function withHeaders(example: Example, headers: Record<string, string>): Example {
+  return { ...example, headers: { ...example.headers, ...headers } }
+}
+
+function withKey(accessKeyId: string): Example {
+  const authorization = getRange.headers.authorization?.replace('AKIAIOSFODNN7EXAMPLE', accessKeyId) ?? ''
+  return withHeaders(getRange, { authorization })
+}
+
+function anonymous(url: string): Example {
+  return { method: 'GET', url, headers: { host: exampleHost } }
+}
+
 async function openExample(example: Example, body: string, pieceBytes: number): Promise<Upload> {
   const { signer, signature, payloadHash } = await verify(example)
   const claims = readBodyClaims(parseHeaders(Object.entries(example.headers).flat()), payloadHash)
@@ -181,6 +194,9 @@ describe('the published examples verify', () => {
     ['pre-signed GET', preSignedGet],
     ['PUT in signed chunks', chunkedPut],
     ['PUT in signed chunks with a trailer', chunkedPutWithTrailer],
+    ['a path with other escapes', { ...putObject, url: '/%74est%24file%2etext' }],
+    ['parameters in another order', { ...listObjects, url: '/?prefix=J&max-keys=2' }],
+    ['an unsigned header that does not change the operation', withHeaders(getRange, { 'user-agent': 'x-amz-y' })],
   ])('%s', async (_name, example) => {
     await expect(verify(example)).resolves.toMatchObject({ identity: 'AKIAIOSFODNN7EXAMPLE' })
   })
@@ -211,7 +227,46 @@ describe('the published examples do not verify when altered', () => {
 
   test('a missing signed header', async () => {
     const { range: _range, ...headers } = getRange.headers
-    await expect(verify({ ...getRange, headers })).rejects.toMatchObject({ code: 'SignatureDoesNotMatch' })
+    await expect(verify({ ...getRange, headers })).rejects.toMatchObject({
+      code: 'SignatureDoesNotMatch',
+      message: expect.stringContaining('range'),
+    })
+  })
+
+  test.each([
+    ['an unknown key', withKey('AKID'), 'InvalidAccessKeyId'],
+    ['a session token', withHeaders(getRange, { 'x-amz-security-token': 'x' }), 'InvalidToken'],
+    ['a session token in the query', { ...getRange, url: '/test.txt?X-Amz-Security-Token=x' }, 'InvalidToken'],
+    ['two signatures', { ...getRange, url: preSignedGet.url }, 'InvalidArgument'],
+    ['the algorithm of a second signature', { ...getRange, url: '/?X-Amz-Algorithm=x' }, 'InvalidArgument'],
+    ['a second signature without algorithm', { ...getRange, url: '/?X-Amz-Signature=x' }, 'InvalidArgument'],
+    [
+      'a signature in the query without algorithm',
+      anonymous('/?X-Amz-Signature=x'),
+      'AuthorizationQueryParametersError',
+    ],
+    ['no signature', anonymous('/test.txt'), 'AccessDenied'],
+    ['Signature V2', anonymous('/test.txt?AWSAccessKeyId=AKID&Signature=x'), 'InvalidRequest'],
+  ])('%s', async (_name, example, code) => {
+    await expect(verify(example)).rejects.toMatchObject({ code })
+  })
+
+  // s3cmd reads the region from the answer and tries again.
+  test('another region, and the answer names the right one', async () => {
+    const authorization = getRange.headers.authorization?.replace('us-east-1', 'eu-west-1') ?? ''
+    await expect(verify(withHeaders(getRange, { authorization }))).rejects.toMatchObject({
+      code: 'AuthorizationHeaderMalformed',
+      message: expect.stringContaining("'us-east-1'"),
+      fields: { Region: 'us-east-1' },
+    })
+  })
+
+  test('unsigned headers that could change the operation, and the answer names them', async () => {
+    const more = { 'x-amz-acl': 'public-read', 'x-amz-copy-source': '/other/file' }
+    await expect(verify(withHeaders(getRange, more))).rejects.toMatchObject({
+      code: 'AccessDenied',
+      fields: { HeadersNotSigned: 'x-amz-acl, x-amz-copy-source' },
+    })
   })
 
   test.each([
@@ -259,6 +314,7 @@ describe('time', () => {
       status: 403,
       code,
       message: expect.stringContaining(message),
+      fields: { ServerTime: new Date(now).toISOString() },
     })
   })
 })

@@ -29,19 +29,20 @@ export const signatureParameters: ReadonlySet<string> = new Set([
  * if a parameter is missing or broken.
  */
 export function readQueryClaim(query: ReadonlyMap<string, string>, headers: RequestHeaders): SignatureClaim {
-  if (query.get('X-Amz-Algorithm') !== signatureAlgorithm)
+  const parameter = (name: string) => query.get(name) ?? ''
+  if (parameter('X-Amz-Algorithm') !== signatureAlgorithm)
     throw broken(`X-Amz-Algorithm only supports "${signatureAlgorithm}"`)
-  const scope = parseCredential(query.get('X-Amz-Credential') ?? '')
+  const scope = parseCredential(parameter('X-Amz-Credential'))
   if (scope === undefined) throw broken('X-Amz-Credential is missing or broken')
-  const signedHeaders = parseSignedHeaders(query.get('X-Amz-SignedHeaders') ?? '')
+  const signedHeaders = parseSignedHeaders(parameter('X-Amz-SignedHeaders'))
   if (signedHeaders === undefined) throw broken('X-Amz-SignedHeaders is missing, not sorted, or without host')
-  const signature = query.get('X-Amz-Signature') ?? ''
+  const signature = parameter('X-Amz-Signature')
   if (!/^[0-9a-f]{64}$/.test(signature)) throw broken('X-Amz-Signature is missing or broken')
-  const timestamp = query.get('X-Amz-Date') ?? ''
+  const timestamp = parameter('X-Amz-Date')
   const signedAt = parseTimestamp(timestamp)
   if (signedAt === undefined) throw broken('X-Amz-Date must have the form YYYYMMDDTHHMMSSZ')
   if (!timestamp.startsWith(scope.date)) throw broken('the date of X-Amz-Credential is not that of X-Amz-Date')
-  const expires = query.get('X-Amz-Expires') ?? ''
+  const expires = parameter('X-Amz-Expires')
   const validForS = /^\d{1,7}$/.test(expires) ? Number(expires) : 0
   if (validForS < 1 || validForS > maxValidityS) throw broken(`X-Amz-Expires must be from 1 to ${maxValidityS}`)
   const payloadHash = headers.get('x-amz-content-sha256') ?? query.get('X-Amz-Content-Sha256') ?? 'UNSIGNED-PAYLOAD'

@@ -53,12 +53,30 @@ test('columns are renamed, left out and converted; values without the form, and 
   expect(await text(source, given)).toBe(
     'user_id,size,born\nu1,1234.5,1990-12-31\nu2,n/a,1.1.0001\nu3,,\nu4,1,2,too many\n',
   )
+  expect((await convert(Buffer.from(source), given, 3)).toString()).toBe(await text(source, given))
 })
 
 test('a file whose encoding alone is another keeps its text, quotes and line breaks', async () => {
   const source = 'user_id,name\r\nu1,"Müller"\r\n"u2,broken\r\n'
   const given = plan({ encoding: 'windows-1252' })
   expect((await convert(Buffer.from(source, 'latin1'), given, 3)).toString()).toBe(source)
+})
+
+test('a chunk of any size is converted as a whole', async () => {
+  const source = `user_id;a\n${'u1;é\n'.repeat(50_000)}`
+  const expected = source.replaceAll(';', ',')
+  expect((await convert(Buffer.from(source), plan({ dialect: semicolons }), 1_000_000)).toString()).toBe(expected)
+  const latin1 = plan({ encoding: 'windows-1252' })
+  expect((await convert(Buffer.from(source, 'latin1'), latin1, 1_000_000)).toString()).toBe(source)
+})
+
+test('a row that is too long keeps its first bytes, and stays too long for the import', async () => {
+  const columns = [{ ...unchangedColumn('a'), isLeftOut: true }, unchangedColumn('user_id')]
+  const converted = await text(`a,user_id\nu1,${'x'.repeat(2 ** 20)}\ny,u2\n`, plan({ columns }))
+  const [header, long, last] = converted.split('\n')
+  expect([header, last]).toEqual(['user_id', 'u2'])
+  expect(long).toHaveLength(2 ** 20 + 1)
+  expect(long?.trimEnd()).toBe(`u1,${'x'.repeat(1_021)}`)
 })
 
 test('a byte order mark is dropped, and characters that chunks cut stay whole', async () => {
@@ -77,7 +95,13 @@ describe('bytes of another encoding', () => {
 
   test('are reported with the number of records before them', async () => {
     const bytes = Buffer.concat([Buffer.from('user_id;a\nu1;x\nu2;y\n'), Buffer.from([0xe9])])
-    await expect(convert(bytes, plan({ dialect: semicolons }), 20)).rejects.toMatchObject({ records: 3 })
+    await expect(convert(bytes, plan({ dialect: semicolons }), 20)).rejects.toMatchObject({
+      name: 'OtherEncoding',
+      message: 'bytes of another encoding after 3 records',
+      records: 3,
+    })
+    // Without another change, the records are not read.
+    await expect(convert(Buffer.from([0xc3]), plan({ encoding: 'euc-kr' }))).rejects.toMatchObject({ records: 0 })
   })
 })
 

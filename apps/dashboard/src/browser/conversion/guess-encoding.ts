@@ -68,9 +68,8 @@ function encodingOf(language: string): Encoding {
  * have their zero at odd offsets in little-endian UTF-16, and hardly any at even ones. A few NULs make no UTF-16.
  */
 export function utf16Of(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
-  const zeros = [0, 0]
-  for (const [offset, byte] of bytes.entries()) if (byte === 0) zeros[offset % 2] = (zeros[offset % 2] ?? 0) + 1
-  const [even = 0, odd = 0] = zeros
+  const isZero = (remainder: number) => (byte: number, at: number) => byte === 0 && at % 2 === remainder
+  const [even, odd] = [bytes.filter(isZero(0)).length, bytes.filter(isZero(1)).length]
   if (Math.max(even, odd) * 16 < bytes.length || bytes.length < 2) return undefined
   if (odd > even * 8) return 'utf-16le'
   return even > odd * 8 ? 'utf-16be' : undefined

@@ -47,7 +47,7 @@ export function recordConverters({ columns, clearMarker }: Plan): Record<'header
   if (!columns.some(isChanged)) return { header: (record) => record, row: (record) => record }
   const kept = columns.map((column, index) => ({ ...column, index })).filter(({ isLeftOut }) => !isLeftOut)
   const converted = (cell: string, form: ValueForm) =>
-    form === 'as-is' || cell === '' || cell === clearMarker ? cell : (convertValue(cell, form) ?? cell)
+    cell === clearMarker ? cell : (convertValue(cell, form) ?? cell)
   return {
     header: () => ({ cells: kept.map(({ key }) => key) }),
     row: (record) => {

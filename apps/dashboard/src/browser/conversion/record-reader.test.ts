@@ -79,6 +79,17 @@ describe('a file is read', () => {
     ['with lone CRs', 'a\n1\r2\n', comma, [['a'], ['1\r2']]],
     ['without rows of empty values, but with such a header', '""\n,\n""\n,x\n', comma, [[''], ['', 'x']]],
     ['with line breaks in quotes', 'a\n"x\r\ny"\n', comma, [['a'], ['x\r\ny']]],
+    [
+      'with U+FEFF at the start of a row',
+      'a,b\n\ufeffx,y\n',
+      comma,
+      [
+        ['a', 'b'],
+        ['\ufeffx', 'y'],
+      ],
+    ],
+    ['with doubled quotes between letters', '"é""é",ü,x\n', comma, [['é"é', 'ü', 'x']]],
+    ['with characters of one to four bytes', 'Àa,ß€,😀,x\n', comma, [['Àa', 'ß€', '😀', 'x']]],
     ['with quotes within a plain value', 'a,5" disk\n', comma, [['a', '5" disk']]],
     ['without a line break at the end', 'a,"b"', comma, [['a', 'b']]],
   ])('%s', (_, text, dialect, cells) => {
@@ -138,6 +149,27 @@ describe('a file is read', () => {
 })
 
 describe('a written record', () => {
+  test.each([
+    ['u1,""b,c', ['u1', '"b', 'c']],
+    ['""x', ['"x']],
+    ['u1,"" ",c', ['u1', '""', 'c']],
+    ['u1,"" ,c', ['u1', '"', 'c']],
+    ['u1,"" ', ['u1', '"']],
+    ['"a,b",""c"d', ['a,b', '"c"d']],
+    ['u1,""a b', ['u1', '"a\nb']],
+  ])(
+    'with a quote that is not closed is the line %s, which keeps its text and breaks for the import',
+    async (line, cells) => {
+      const written = writeRecord({ cells, problem: 'unclosed quote' })
+      expect(written).toBe(`${line}\n`)
+      expect(await importReads(`${written}x\n`)).toMatchObject([{ problem: 'unclosed quote' }, { cells: ['x'] }])
+    },
+  )
+
+  test('of one empty cell is a line that is not blank', () => {
+    expect(writeRecord({ cells: [''] })).toBe('""\n')
+  })
+
   test('is read by the import as the same cells', async () => {
     const cell = fc.oneof(
       fc.constantFrom('', ' ', '"', '""', ',', ';', 'a"b', '\r', 'x\r', '\n', 'x\r\ny', '\uFEFF', 'ä😀'),

@@ -12,12 +12,18 @@ describe('a number with a decimal comma', () => {
     ['1\u202f234,5', '1234.5'],
     ['1\u00a0234\u00a0567', '1234567'],
     ["1'234,5", '1234.5'],
+    ['1’234,5', '1234.5'],
+    ['+1,5', '+1.5'],
+    ['-12', '-12'],
+    ['-1E-05', '-1E-05'],
+    ['1,25e3', '1.25e3'],
     ['1.234', '1234'],
     ['12', '12'],
     ['007', '007'],
     [',5', '0.5'],
     ['1,5E+03', '1.5E+03'],
     ['1E+021', '1E+021'],
+    ['12E3', '12E3'],
   ])('%s becomes %s', (text, converted) => {
     expect(convertValue(text, 'decimal-comma')).toBe(converted)
   })
@@ -37,6 +43,13 @@ describe('a number with a decimal comma', () => {
     ' 1,5',
     '1.234E3',
     'E3',
+    'x1E3',
+    '1E3x',
+    '1E',
+    'x1,5',
+    '1,5x',
+    '1234.567,8',
+    '.234,5',
   ])('%j is none', (text) => {
     expect(convertValue(text, 'decimal-comma')).toBeUndefined()
   })
@@ -65,6 +78,10 @@ describe('a date', () => {
     ['month-first', '12/31/2026', '2026-12-31'],
     ['month-first', '2/1/2026 1:45 PM', '2026-02-01T13:45'],
     ['month-first', '2/1/2026, 12:00 am', '2026-02-01T00:00'],
+    ['month-first', '2/1/2026,12:30 PM', '2026-02-01T12:30'],
+    ['month-first', '2/1/2026 1:05:09\u202fp.m.', '2026-02-01T13:05:09'],
+    ['month-first', '2/1/2026 11:05A.M', '2026-02-01T11:05'],
+    ['day-first', '31.12.2026T8:05', '2026-12-31T08:05'],
   ])('%s: %s becomes %s', (form, text, converted) => {
     expect(convertValue(text, form)).toBe(converted)
   })
@@ -77,6 +94,14 @@ describe('a date', () => {
     ['day-first', '31.12/2026'],
     ['day-first', '31.12.2026 24:00'],
     ['day-first', '1.1.2026 13:00 PM'],
+    ['day-first', '1.1.2026 0:30 AM'],
+    ['day-first', '131.12.2026'],
+    ['day-first', '31.12.20261'],
+    ['day-first', '31.12.2026 8:5'],
+    ['day-first', '31.12.2026 8:05:6'],
+    ['day-first', '31.12.2026 008:05'],
+    ['day-first', 'x31.12.2026'],
+    ['day-first', '31.12.2026 8:05 x'],
     ['day-first', 'tomorrow'],
     ['day-first', ''],
   ])('%s: %j is none', (form, text) => {
@@ -94,6 +119,12 @@ describe('a date', () => {
     ['date-time+02:00', '2024-03-31 02:30:00 UTC', '2024-03-31T02:30:00Z'],
     ['date-time+02:00', '2024-03-31T02:30:00Z', '2024-03-31T02:30:00Z'],
     ['date-time+02:00', '2024-03-31', '2024-03-31'],
+    ['date-time+02:00', '2024-03-31 02:30:00,5+0130', '2024-03-31T02:30:00,5+01:30'],
+    ['date-time+02:00', '2024-03-31 02:30:00+01:30', '2024-03-31T02:30:00+01:30'],
+    ['date-time', '2024-03-31 02:30:00.', undefined],
+    ['date-time', 'x2024-03-31 02:30:00', undefined],
+    ['date-time', '2024-03-31 02:30:00x', undefined],
+    ['date-time', '2024-03-31 02:30:00 UTC+1', undefined],
     ['date-time', '2024-02-30 02:30:00', undefined],
     ['date-time', '31.03.2024 02:30', undefined],
     ['date-time', 'never', undefined],
@@ -112,6 +143,12 @@ describe('a date', () => {
         expect(Object.hasOwn(valueForms, `date-time${offset}`), `${zone} ${offset}`).toBe(true)
       }
     }
+  })
+
+  test('without an offset is in UTC, or in one of these offsets once', () => {
+    expect(Object.keys(valueForms).filter((form) => /00:00$/.test(form))).toEqual([])
+    expect(valueForms['date-time']).toContain('in UTC')
+    expect(valueForms['date-time-09:30' as keyof typeof valueForms]).toContain('at -09:30')
   })
 
   test('is the same day in either order', () => {

@@ -121,7 +121,7 @@ export function possibleForms(given: readonly string[]): ValueForm[] {
   const found = (['decimal-comma', 'day-first', 'month-first', 'date-time'] as const).flatMap((form) => {
     const converted = values.map((value) => convertValue(value, form))
     const fitting = values.filter((_, index) => converted[index] !== undefined)
-    if (form === 'date-time' && fitting.every((value) => isOfType(value, 'datetime'))) return [] // an import reads them
+    if (fitting.every((value) => isOfType(value, 'datetime'))) return [] // an import reads them
     const others = values.length - fitting.length
     // A number without a comma may have an English point, which only looks like a grouping sign.
     const isChanged = (value: string, index: number) =>

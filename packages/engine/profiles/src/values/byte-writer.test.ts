@@ -1,6 +1,6 @@
 import { valueTypes } from '@sluice/contract'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ByteWriter } from './byte-writer.ts'
 import { encodeCell } from './cell.ts'
 
@@ -46,11 +46,35 @@ const datetime = fc
   })
 const text = fc.string({ unit: fc.constantFrom(...'ab "\\\n\t\u0001éß😀'), maxLength: 300 })
 
+/** Cells in forms that are copied byte by byte. */
+const usual = [
+  ['string', 'plain, with {signs}~'],
+  ['string', 'x'.repeat(255)],
+  ['int', '0'],
+  ['int', '42'],
+  ['int', '-123456789012345'],
+  ['decimal', '42'],
+  ['decimal', '-12.50'],
+  ['decimal', '12.00'],
+  ['decimal', '0.5'],
+  ['decimal', '0.00001'],
+  ['decimal', '12345678901.234'],
+  ['datetime', '2024-01-30'],
+  ['datetime', '2024-02-28T23:59:59'],
+  ['datetime', '2024-12-01T00:00:00.123'],
+  ['datetime', '2024-12-01T00:00:00.5Z'],
+  ['datetime', '2024-12-05T00:00:00.123456+01:00'],
+  ['datetime', '2024-01-05T23:59:59.999Z'],
+  ['datetime', '2024-01-05T10:11:12+23:59'],
+  ['datetime', '2024-01-05T10:11:12.123-14:00'],
+] as const
+
 describe('a cell as JSON', () => {
   test.each([
     ['string', 'plain', '["plain"]'],
     ['string', 'a "b" \\ c', '["a \\"b\\" \\\\ c"]'],
     ['string', 'Zoë 😀', '["Zoë 😀"]'],
+    ['string', '日'.repeat(255), `["${'日'.repeat(255)}"]`],
     ['int', '42', '[42]'],
     ['int', '-42', '[-42]'],
     ['int', '+007', '[7]'],
@@ -67,6 +91,30 @@ describe('a cell as JSON', () => {
     ['datetime', '2024-03-01T02:11:12+09:00', '["2024-02-29 17:11:12.000"]'],
   ] as const)('%s %s is %s', (type, cell, json) => {
     expect(written(Buffer.from(cell), type, true)).toBe(json)
+  })
+
+  // The speed of an import depends on it.
+  test.each(usual)('of type %s is copied without a string if it is like %s', (type, cell) => {
+    const source = Buffer.from('9'.repeat(300) + cell)
+    // A conversion reads a part of the source as a string.
+    const part = vi.spyOn(source, 'subarray')
+    for (const isText of [true, false]) {
+      expect(new ByteWriter(1).writeCell(source, 300, source.length, type, isText)).toBeUndefined()
+    }
+    expect(part).not.toHaveBeenCalled()
+  })
+
+  test.each(usual)('of type %s has the same JSON text if it differs in one place from %s', (type, cell) => {
+    const signs = ['', ...'/0123456:9-+.,TZ "\\\n\0é']
+    for (let at = 0; at <= cell.length; at++) {
+      for (const sign of signs) {
+        for (const rest of [cell.slice(at), cell.slice(at + 1)]) {
+          const changed = Buffer.from(cell.slice(0, at) + sign + rest)
+          if (changed.length === 0) continue
+          expect(written(changed, type, false), String(changed)).toEqual(expected(changed, type))
+        }
+      }
+    }
   })
 
   test('has the same JSON text, whether its bytes are copied or converted to a string', () => {
@@ -97,4 +145,32 @@ describe('a cell as JSON', () => {
       { numRuns: 10_000 },
     )
   })
+})
+
+test('what is written is read back, whatever the size of the buffer', () => {
+  for (const initialSize of [0, 1, 64, 1_000]) {
+    const writer = new ByteWriter(initialSize)
+    const parts = [0, 1, 64, 65, 200].map((bytes) => Buffer.alloc(bytes, 'x'))
+    for (const part of parts) {
+      writer.write(part)
+      writer.writeByte(7)
+      writer.writeInt32(-2)
+    }
+    const expected = parts.flatMap((part) => [part, Buffer.from([7, 0xff, 0xff, 0xff, 0xfe])])
+    expect(writer.bytes.subarray(0, writer.length)).toEqual(Buffer.concat(expected))
+  }
+})
+
+test('a part of the source is written as it is', () => {
+  const source = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+  for (const [start, end] of [
+    [1, 64],
+    [1, 65],
+    [1, 66],
+    [200, 256],
+  ] as const) {
+    const writer = new ByteWriter(1)
+    writer.write(source, start, end)
+    expect(writer.bytes.subarray(0, writer.length)).toEqual(source.subarray(start, end))
+  }
 })

@@ -151,7 +151,7 @@ export class ByteWriter {
 
 /** Whether bytes are digits without a leading zero, and few enough to be exact as a double. */
 function isPlainInteger(source: Buffer, start: number, end: number): boolean {
-  if (end === start || end - start > exactDigits || (source[start] === zero && end - start > 1)) return false
+  if (end - start > exactDigits || (source[start] === zero && end - start > 1)) return false
   return areDigits(source, start, end)
 }
 

@@ -44,6 +44,9 @@ describe('parseDatetime', () => {
     '2024-01-00',
     '2024-01-32',
     '2024-04-31',
+    '2024-06-31',
+    '2024-09-31',
+    '2024-11-31',
     '2024-02-30',
     '2023-02-29',
     '1900-02-29',
@@ -104,6 +107,7 @@ describe('parseDatetime', () => {
     ['31.01.2026 09:00', false],
     ['2026-0131', false],
     ['2026-01-31 ', false],
+    ['2026-01-31 09:00:00+2500', false],
   ])('whether %s only lacks the T or the colon of the offset: %s', (text, isNearly) => {
     expect(isNearlyDatetime(text)).toBe(isNearly)
   })

@@ -13,7 +13,6 @@ export class ColumnInference {
    * count.
    */
   add(source: Buffer, start = 0, end = source.length): void {
-    if (start === end) return
     const text = decodeCell(source, start, end)
     if (text !== undefined) this.#inference.add(text)
   }

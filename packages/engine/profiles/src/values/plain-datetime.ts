@@ -18,7 +18,7 @@ const midnight = Buffer.from(' 00:00:00.000')
 /**
  * Writes a datetime in its stored form, in UTC, without making a string of it.
  *
- * Accepts the usual forms: `YYYY-MM-DD`, or `YYYY-MM-DDThh:mm:ss` with optional milliseconds and an optional `Z` or
+ * Accepts the usual forms: `YYYY-MM-DD`, or `YYYY-MM-DDThh:mm:ss` with an optional fraction and an optional `Z` or
  * `±hh:mm`. Returns whether it wrote the datetime. Returns false also if the calendar would be needed, as at the end of
  * a month.
  */
@@ -32,9 +32,9 @@ export function writePlainDatetime(source: Buffer, start: number, end: number, t
   const zone = zoneStart(source, end)
   if (!isPlainTime(source, start + dateBytes, zone)) return false
   const minutes = twoDigits(source, start + 11) * 60 + twoDigits(source, start + 14) - offsetMinutes(source, zone, end)
-  if (Number.isNaN(minutes)) return false
   const days = Math.floor(minutes / minutesPerDay)
   const day = twoDigits(source, start + 8) + days
+  // An invalid offset makes the day NaN.
   if (!isPlainDay(twoDigits(source, start + 5), day)) return false
 
   for (let index = 0; index < 8; index++) target[to + index] = source[start + index] ?? 0
@@ -78,12 +78,10 @@ function isPlainDay(month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= (month === 2 ? 28 : 30)
 }
 
-/** Whether the bytes are `Thh:mm:ss` or `Thh:mm:ss.mmm`. */
+/** Whether the bytes are `Thh:mm:ss`, or that with a point and digits. */
 function isPlainTime(source: Buffer, start: number, end: number): boolean {
-  const length = end - start
-  if (length !== 9 && length !== 13) return false
   if (source[start] !== letterT || source[start + 3] !== colon || source[start + 6] !== colon) return false
   const exists =
     twoDigits(source, start + 1) <= 23 && twoDigits(source, start + 4) <= 59 && twoDigits(source, start + 7) <= 59
-  return exists && (length === 9 || (source[start + 9] === point && areDigits(source, start + 10, end)))
+  return exists && (end - start === 9 || (source[start + 9] === point && areDigits(source, start + 10, end)))
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseDecimal } from './decimal.ts'
-import { addSpelling } from './inference.ts'
+import { addSpelling, ColumnInference } from './inference.ts'
 import { parseInteger } from './int.ts'
 import { SpellingLosses } from './spelling.ts'
 import { isOfType, TextInference } from './text-inference.ts'
@@ -42,7 +42,8 @@ describe('numbers that lose their spelling', () => {
     ['9007199254740991', 'int'],
     ['9007199254740991', 'decimal'],
     ['0.5', 'decimal'],
-    ['123456789012345.0'.slice(0, 15), 'decimal'],
+    ['12345678901234.5', 'decimal'],
+    ['0.00123456789012345', 'decimal'],
   ] as const)('%s keeps its spelling as %s', (number, type) => {
     expect(lossesOf([number], type)).toEqual([])
   })
@@ -65,6 +66,30 @@ describe('numbers that lose their spelling', () => {
         expect(losses.counts[0]).toBe(values.length)
       }),
     )
+  })
+
+  test.each(['007', '-07', '+7', '7', '0', '-0', '0.5', '1234567890123456.5', '123456789012345.6', '1234567890123456'])(
+    'are the same for %s, whether its cell or its text is counted',
+    (number) => {
+      for (const type of ['int', 'decimal'] as const) {
+        const [losses, expected] = [new SpellingLosses(), new SpellingLosses()]
+        addSpelling(losses, type, Buffer.from(`0${number}0`), 1, number.length + 1)
+        if (isOfType(number, type)) expected.add(number)
+        expect(losses.in(type)).toEqual(expected.in(type))
+      }
+    },
+  )
+
+  // An import counts every number of a file.
+  test.each(['0', '7', '-5', '0.5', '-0.5', '0x', '123456789012345'])('need no string of the cell %s', (number) => {
+    const source = Buffer.from(`${'9'.repeat(20)}${number}9`)
+    const text = vi.spyOn(source, 'toString')
+    addSpelling(new SpellingLosses(), 'decimal', source, 20, source.length - 1)
+    expect(text).not.toHaveBeenCalled()
+  })
+
+  test('has an example of 40 characters as it is', () => {
+    expect(lossesOf(['1'.padStart(40, '0')], 'int')).toMatchObject([{ examples: ['1'.padStart(40, '0')] }])
   })
 
   test('has three examples at most, each once and cut off', () => {
@@ -107,6 +132,19 @@ describe('an inferred column', () => {
     ])
   })
 
+  test('has examples of values that are no numbers, and at most three', () => {
+    const numbers = nine('#').flatMap((number) => nine(`${number}#`))
+    const [warning] = warningsOf(...numbers, '1.5', '1e5', 'NULL')
+    expect(warning?.examples).toEqual(['NULL'])
+    expect(warningsOf(...numbers, 'a', 'b', '1e5', '2e5')[0]?.examples).toEqual(['a', 'b', '1e5'])
+  })
+
+  test('warns in the same way of cells', () => {
+    const inference = new ColumnInference()
+    for (const cell of ['007', '', '8']) inference.add(Buffer.from(cell))
+    expect(inference.warnings()).toEqual(warningsOf('007', '8'))
+  })
+
   const nine = (text: string) => Array.from({ length: 9 }, (_, index) => text.replace('#', String(index)))
   const noT = 'date-times that only lack the T or the colon of the offset, which makes the key a string'
   test.each([
@@ -135,4 +173,16 @@ describe('an inferred column', () => {
     expect(warningsOf('2026-01-01')).toEqual([])
     expect(warningsOf()).toEqual([])
   })
+})
+
+test.each([
+  ['string', '', true],
+  ['int', '12', true],
+  ['int', '1.5', false],
+  ['decimal', '1.5', true],
+  ['decimal', '1,5', false],
+  ['datetime', '2024-01-02', true],
+  ['datetime', '12', false],
+] as const)('whether a value of type %s may be %j: %s', (type, text, expected) => {
+  expect(isOfType(text, type)).toBe(expected)
 })
