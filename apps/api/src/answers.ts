@@ -1,6 +1,8 @@
 import { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } from '@sluice/contract'
+import { isRefusedMove } from '@sluice/database'
 import { KeyClaimLost } from '@sluice/idempotency'
 import { TooManyWaiting } from '@sluice/imports'
+import { AppHeld } from '@sluice/moves'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
 import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
@@ -26,7 +28,8 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
     const { method, routeOptions } = reply.request
     reply.request.log.error({ err: error, method, route: routeOptions.url }, 'request failed')
   }
-  if (error instanceof TooManyBodies || error instanceof TooManyReads) reply.header('Retry-After', busySeconds)
+  if (error instanceof TooManyBodies || error instanceof TooManyReads || isOfMovingApp(error))
+    reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }
 
@@ -50,12 +53,18 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (error instanceof TooManyReads) return errors.tooManyRequests(busySeconds)
   if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.message, error.retryAfter)
+  if (isOfMovingApp(error)) return errors.appMoves(busySeconds)
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
   const refuse = request.routeOptions.config.endpoint?.json?.refuse ?? errors.badRequest
   if (error instanceof TooManyValues) return refuse(tooManyValues)
   if (error instanceof JsonSyntaxError) return refuse(notJson)
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? errors.bodyCutOff() : undefined
+}
+
+/** Whether a request waited for its app to move, or wrote while the app moved. It had no effect. */
+function isOfMovingApp(error: unknown): boolean {
+  return error instanceof AppHeld || isRefusedMove(error)
 }
 
 function codesOf(error: unknown): { code: string | undefined; statusCode: number | undefined } {

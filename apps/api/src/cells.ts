@@ -8,11 +8,12 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
+import type { cellRouter } from '@sluice/moves'
 import { allowUpload, continueBody } from '@sluice/service'
 import type { FastifyInstance } from 'fastify'
 import { dropBody } from './request-body.ts'
 
-/** Marks a forwarded request, which is never forwarded again: two cells that disagree about an app must not loop. */
+/** How often a request has been forwarded. */
 const forwardedHeader = 'sluice-forwarded-by-cell'
 
 /** Headers that concern a single connection, so they are not forwarded (RFC 9110, Section 7.6.1). */
@@ -22,12 +23,12 @@ const hopByHopHeaders = ['connection', 'keep-alive', 'proxy-connection', 'te', '
 const silenceMs = 60_000
 
 /**
- * Forwards each request whose token names an app of another cell to the API of that cell, which authenticates, counts
+ * Forwards each request whose token names an app in another cell to the API of that cell, which authenticates, counts
  * and answers it. `addressOf` returns the API's address for a token; undefined if this process is to answer.
  *
  * Bodies and answers are passed on as they arrive. If the other cell cannot be reached, the request fails (500).
  */
-export function forwardToCells(api: FastifyInstance, addressOf: (token: string) => string | undefined): void {
+export function forwardToCells(api: FastifyInstance, addressOf: ReturnType<typeof cellRouter>): void {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   api.addHook('onClose', async () => {
     agents.http.destroy()
@@ -35,9 +36,11 @@ export function forwardToCells(api: FastifyInstance, addressOf: (token: string) 
   })
   api.addHook('onRequest', async (request, reply) => {
     const { 'x-service-token': token, [forwardedHeader]: forwarded } = request.headers
-    const address = typeof token === 'string' && forwarded === undefined ? addressOf(token) : undefined
+    const hops = forwarded === undefined ? 0 : Number(forwarded) || 1
+    const address = typeof token === 'string' ? await addressOf(token, hops) : undefined
     if (address === undefined) return
     request.raw.headers['x-forwarded-for'] = request.ip
+    request.raw.headers[forwardedHeader] = String(hops + 1)
     const forwarding = forward(request.raw, address, agents)
     // The other cell asks for the body after it has authenticated the request.
     forwarding.once('continue', () => {
@@ -75,7 +78,6 @@ function forward(
     headers: {
       ...withoutHopByHop(incoming.headers),
       ...(hasBody ? { expect: '100-continue' } : { 'content-length': 0 }),
-      [forwardedHeader]: '1',
     },
     agent: isSecure ? agents.https : agents.http,
     timeout: silenceMs,

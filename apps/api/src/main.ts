@@ -2,6 +2,7 @@ import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { dispatchSettings, openUploadWatch, openWaker, receiveSettings, uploadWatchSettings } from '@sluice/imports'
+import { followMoves } from '@sluice/moves'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
@@ -45,11 +46,12 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const services = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const waker = openWaker(store, services)
   const uploads = openUploadWatch(services, waker.wake)
+  const movedApps = settings.CELLS && followMoves(database.db, settings.CELL, log)
   const context = { ...services, uploads, wakeWorker: waker.wake }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
     timeouts: settings,
-    ...(settings.CELLS && { cells: { own: settings.CELL, addresses: settings.CELLS } }),
+    ...(settings.CELLS && movedApps && { cells: { own: settings.CELL, addresses: settings.CELLS, movedApps } }),
     bodies: settings,
     rateLimiter,
     metrics,
@@ -64,6 +66,7 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
+      movedApps?.close()
       uploads.close()
       await waker.close()
       await rateLimiter.close()

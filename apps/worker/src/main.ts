@@ -40,7 +40,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
     log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
   const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
-  const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, onError })
+  const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, process: 'worker', onError })
   if (hosted.includes('webhooks')) void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const stopping = new AbortController()
   const storage = openStorage(settings, stopping.signal)

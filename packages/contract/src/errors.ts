@@ -103,6 +103,10 @@ export const errors = {
       },
     },
   }),
+  appMoves: (waitSeconds: number): ErrorAnswer => ({
+    status: 503,
+    body: { error: { messages: [`The app is moved to another database. Please wait ${waitSeconds} second.`] } },
+  }),
   unsupportedContentType: (given: string | undefined): ErrorAnswer => ({
     status: 415,
     body: { error: { messages: [`The given content type is not supported: ${given ?? 'none'}`] } },

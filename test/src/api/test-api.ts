@@ -5,6 +5,7 @@ import { readSettings } from '@sluice/config'
 import { sql } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { type ImportContext, importSettings, receiveSettings } from '@sluice/imports'
+import { followMoves } from '@sluice/moves'
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
@@ -37,7 +38,7 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   const services = { db: database.db, storage, settings, log, apiUrl: settings.API_URL }
   const api = buildApi(services, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
-    ...(addresses !== undefined && { cells: { own, addresses } }),
+    ...(addresses !== undefined && { cells: { own, addresses, movedApps: followMoves(database.db, own, log) } }),
   })
   await api.ready()
   return {

@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 export const columnsWithoutUserData: Readonly<Record<string, readonly string[]>> = {
   access_keys: ['access_key_id', 'encrypted_secret'],
   api_tokens: ['last_four', 'token_hash'],
+  app_moves: ['state'],
   apps: ['bulk_import_limit', 'hold_if', 'name', 'new_keys', 'row_hash_secret', 'user_hash_salt'],
   audit_log: ['address', 'outcome', 'request_id', 'target', 'what', 'who', 'who_type'],
   bucket_upload_parts: ['etag', 'md5'],

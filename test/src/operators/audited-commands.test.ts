@@ -115,6 +115,8 @@ const recorded: Record<string, Recorded> = {
 const silent = [
   'access-keys list',
   'apps list',
+  // Needs two databases: its entry is tested with its run (`test/src/cells/moves.long.test.ts`).
+  'apps move',
   'apps show',
   'audit',
   'deletions list',

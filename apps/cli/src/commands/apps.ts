@@ -5,6 +5,7 @@ import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { addAppLimitsCommand } from './app-limits.ts'
 import { addAppManagementCommands } from './app-management.ts'
+import { addAppMoveCommand } from './app-move.ts'
 import { addAppSetCommand } from './app-settings.ts'
 import { addAppPauseCommands } from './pause.ts'
 
@@ -12,6 +13,7 @@ import { addAppPauseCommands } from './pause.ts'
 export function addAppCommands(apps: Command): void {
   addCreateCommand(apps)
   addAppManagementCommands(apps)
+  addAppMoveCommand(apps)
   addAppSetCommand(apps)
   addAppLimitsCommand(apps)
   addAppPauseCommands(apps)

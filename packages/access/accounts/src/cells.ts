@@ -1,5 +1,4 @@
 import { type Database, sql } from '@sluice/database'
-import { appOfToken } from './token.ts'
 
 /** How many app IDs a cell has. */
 const idsOfCell = 1_000_000
@@ -9,28 +8,9 @@ export class OtherCell extends Error {
   override readonly name = 'OtherCell'
 }
 
-/** Cells of a service: the cell of this process, and the addresses of the APIs of all cells, by number. */
-export interface Cells {
-  own: number
-  addresses: ReadonlyMap<number, string>
-}
-
 /** Returns the number of the cell that an app's ID names. Cell 0 has the IDs from 1 to 1,000,000. */
 export function cellOf(appId: number): number {
   return Math.floor((appId - 1) / idsOfCell)
-}
-
-/**
- * Opens the router of requests. Returns a function that accepts the token of a request, as the client sent it. It
- * returns the address of the API that has the token's app; undefined if this process is to answer itself: for its own
- * apps, unknown cells and malformed tokens.
- */
-export function cellRouter({ own, addresses }: Cells): (token: string) => string | undefined {
-  return (token) => {
-    const appId = appOfToken(token)
-    const cell = appId === undefined ? own : cellOf(appId)
-    return cell === own ? undefined : addresses.get(cell)
-  }
 }
 
 /**

@@ -4,6 +4,7 @@ export const auditActions = {
   'app.rename': 'Renamed the app',
   'app.delete': 'Deleted the app',
   'app.limits': 'Changed the limits of the app',
+  'app.move': 'Moved the app to another cell, or removed what the move left',
   'app.set': 'Changed the settings of the app',
   'app.pause': 'Paused the imports of the app',
   'app.resume': 'Resumed the imports of the app',

@@ -1,5 +1,5 @@
 export { beginAppDeletion, type DeletedRows, deleteApp, deleteApps } from './app/delete-app.ts'
-export { appTables } from './app/tables.ts'
+export { appTables, deleteRows } from './app/tables.ts'
 export { type DeletionContext, deletionRequestSettings, deletionSettings } from './context.ts'
 export { deletionDates } from './dates.ts'
 export { type DeletionGroup, deletionBacklog, openDeletions } from './due.ts'

@@ -148,19 +148,22 @@ export const sentinels = parsed('must be hosts such as one:26379,two:26379', (te
   return areHosts ? results.map(({ data = '' }) => data) : undefined
 })
 
-/** Addresses by number: `0=http://one:3000,1=http://two:3000`. Returns a Map. */
-export const numberedAddresses = parsed(
-  'must be numbered addresses such as 0=http://one:3000,1=http://two:3000',
-  (text) => {
-    const one = address('http', 'https')
-    const entries = text.split(',').map((entry) => {
-      const [, number, rest = ''] = /^(0|[1-9]\d{0,2})=(.*)$/.exec(entry.trim()) ?? []
-      return [Number(number), one.safeParse(rest).data] as const
+/** Addresses by number, with white space or a comma between: `0=http://one:3000,1=http://two:3000`. Returns a Map. */
+export const numberedAddresses = numbered(address('http', 'https'), '0=http://one:3000,1=http://two:3000')
+
+/** Addresses of Postgres by number. Commas stand between the hosts of one address. Returns a Map. */
+export const numberedDatabases = numbered(postgresAddress, '0=postgres://one/sluice 1=postgres://two/sluice')
+
+function numbered(one: z.ZodType<string>, example: string) {
+  return parsed(`must be numbered addresses such as ${example}`, (text) => {
+    const entries = text.split(/[\s,]+(?=\d+=)/).map((entry) => {
+      const [, number, rest = ''] = /^(0|[1-9]\d{0,2})=(.*)$/s.exec(entry.trim()) ?? []
+      return [Number(number), one.safeParse(rest.trim()).data] as const
     })
     const found = new Map(entries.filter((entry): entry is [number, string] => entry[1] !== undefined))
     return found.size < entries.length ? undefined : found
-  },
-)
+  })
+}
 
 /** `true` or `false`. */
 export const trueOrFalse = z.enum(['true', 'false']).transform((text) => text === 'true')

@@ -5,6 +5,7 @@ import {
   issuer,
   namesAmong,
   numberedAddresses,
+  numberedDatabases,
   proxies,
   size,
   sizeFrom,
@@ -44,6 +45,12 @@ export const settings = {
   CELLS: optional(
     numberedAddresses,
     'Internal addresses of the APIs of all cells, such as `0=http://api-0:3000,1=http://api-1:3000`',
+  ),
+  CELL_DATABASES: secret(
+    optional(
+      numberedDatabases,
+      'Postgres of the cells for `sluice apps move`, as the owner of the tables, such as `0=postgres://… 1=postgres://…`',
+    ),
   ),
   MEMBER_LIMIT: withDefault(
     wholeNumber(1, 10_000),

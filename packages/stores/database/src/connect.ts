@@ -24,6 +24,8 @@ export interface ConnectOptions {
   queryTimeoutMs?: number
   /** How long a query may wait for a lock, ms; without a limit by default. */
   lockTimeoutMs?: number
+  /** Tells the guard of moving apps who writes: a worker passes over their rows, and a move may change them. */
+  process?: 'worker' | 'move'
   /** Accepts the error of each connection that breaks. The pool opens a new connection when it needs one. */
   onError?: (error: Error) => void
 }
@@ -68,6 +70,7 @@ export function connect(databaseUrl: string, options: ConnectOptions = {}): Conn
     settings: {
       idle_in_transaction_session_timeout: String(idleTransactionMs),
       ...(options.lockTimeoutMs !== undefined && { lock_timeout: String(options.lockTimeoutMs) }),
+      ...(options.process !== undefined && { 'sluice.process': options.process }),
       // Every lookup uses an index. A statement that is prepared while a table is empty must not keep a plan that reads
       // the whole table after the table has grown.
       enable_seqscan: 'off',

@@ -16,7 +16,15 @@ export {
 export { lookUpByIndex, lookUpBySets } from './lookups.ts'
 export { checkSchema, type Migrations, migrate, migrations } from './migrate.ts'
 export { isPaused } from './pause.ts'
-export { hasOutsideCause, isDiskFull, isOutOfRoom, isRefusal, ranOutOfTime, waitedTooLong } from './refusal.ts'
+export {
+  hasOutsideCause,
+  isDiskFull,
+  isOutOfRoom,
+  isRefusal,
+  isRefusedMove,
+  ranOutOfTime,
+  waitedTooLong,
+} from './refusal.ts'
 export { removeInBatches, rowsAtATime } from './remove-in-batches.ts'
 export { retryConflicts, untilAnswered } from './retry.ts'
 export type { Schema } from './schema.ts'

@@ -17,6 +17,11 @@ export function isOutOfRoom(error: unknown): boolean {
   return error instanceof pg.DatabaseError && outOfRoom.has(error.code ?? '')
 }
 
+/** Whether the guard of moving apps refused to write (`moves.sql`). */
+export function isRefusedMove(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === 'SL001'
+}
+
 const lockTimeout = '55P03'
 
 /** Whether a transaction waited too long for a lock of another one. */

@@ -37,6 +37,20 @@ export interface DeletedAppsTable {
   sweep_at: Timestamp
 }
 
+/** Apps that move between cells, or have moved. */
+export interface AppMovesTable {
+  app_id: number
+  /** The other cell: where the app goes, comes from, or went. */
+  cell: number
+  /** This cell serves an app in the states `copying`, `held` (after a pause) and `here`. */
+  state: 'copying' | 'held' | 'left' | 'arriving' | 'here'
+  /** Whether the app's imports were paused before the move. */
+  was_paused: Generated<boolean>
+  held_until: NullableTimestamp
+  /** When the rows were removed here, after the app left. */
+  confirmed_at: NullableTimestamp
+}
+
 export interface ApiTokensTable {
   app_id: number
   /** SHA-256 of the token. The token is random, so no slow hash is needed. */

@@ -1,6 +1,7 @@
 import type {
   AccessKeysTable,
   ApiTokensTable,
+  AppMovesTable,
   AppsTable,
   DeletedAppsTable,
   InvitationMailsTable,
@@ -97,6 +98,7 @@ export interface Schema {
   workers: WorkersTable
   queue_history: QueueHistoryTable
   audit_log: AuditLogTable
+  app_moves: AppMovesTable
   deleted_apps: DeletedAppsTable
   rate_limits: RateLimitsTable
 }

@@ -41,6 +41,7 @@ export const appTables: readonly AppTable[] = [
   { name: 'webhook_endpoints' },
   { name: 'profile_keys', key: { column: 'key', type: 'text' } },
   { name: 'file_sweeps', key: { column: 'import_id', type: 'uuid' } },
+  { name: 'app_moves' },
 ]
 
 /** Number of rows that one transaction deletes. It deletes more if more rows share a key. */

@@ -16,6 +16,7 @@ const modules = [
   'rate-limits',
   'dashboard',
   'maintenance',
+  'moves',
   'audit-log',
 ]
 

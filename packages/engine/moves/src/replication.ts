@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Database, sql } from '@sluice/database'
+import { type Move, MoveRefused, movedTables, nameOf } from './move.ts'
+
+/** The pause between two looks at the replication, ms. */
+const lookEveryMs = 50
+
+/** How much of the first copy is done. */
+export interface Copied {
+  tables: number
+  tablesDone: number
+}
+
+/**
+ * Lets the target copy the app's rows and follow what changes: a publication whose filters name the app, a slot that
+ * keeps the changes, and a subscription. Does nothing for the parts that exist.
+ */
+export async function startReplication(move: Move): Promise<void> {
+  const { appId, source, target } = move
+  const name = nameOf(move)
+  if (!(await exists(source.db, sql`pg_publication where pubname = ${name}`))) {
+    const tables = movedTables.map((table) => sql`${sql.table(table)} where (app_id = ${sql.lit(appId)})`)
+    await sql`create publication ${sql.id(name)} for table ${sql.join(tables)}`.execute(source.db)
+  }
+  if (await isSubscribed(move)) return
+  // A slot without its subscription is of a command that died between the two.
+  await dropSlot(source.db, name)
+  await sql`select pg_create_logical_replication_slot(${name}, 'pgoutput')`.execute(source.db)
+  await sql`
+    create subscription ${sql.id(name)} connection ${sql.lit(source.url)} publication ${sql.id(name)}
+    with (create_slot = false, slot_name = ${sql.lit(name)})
+  `.execute(target.db)
+}
+
+/** Whether the target follows the source. */
+async function isSubscribed(move: Move): Promise<boolean> {
+  return await exists(move.target.db, sql`pg_subscription where subname = ${nameOf(move)}`)
+}
+
+/** Waits until the first copy of each table is complete. Throws {@link MoveRefused} if the target cannot apply it. */
+export async function untilCopied(move: Move, onProgress: (copied: Copied) => void): Promise<void> {
+  for (;;) {
+    await refuseFailing(move)
+    const { rows } = await sql<Copied>`
+      select count(*) as tables, count(*) filter (where r.srsubstate in ('s', 'r')) as "tablesDone"
+      from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid where s.subname = ${nameOf(move)}
+    `.execute(move.target.db)
+    const copied = rows[0] ?? { tables: 0, tablesDone: 0 }
+    onProgress(copied)
+    if (copied.tables > 0 && copied.tablesDone === copied.tables) return
+    await delay(lookEveryMs * 10)
+  }
+}
+
+/** Waits until the target has applied everything that is committed in the source now. */
+export async function untilCaughtUp(move: Move, signal?: AbortSignal): Promise<void> {
+  const { db } = move.source
+  const { rows } = await sql<{ now: string }>`select pg_current_wal_lsn()::text as now`.execute(db)
+  const now = rows[0]?.now ?? ''
+  const isThere = () =>
+    exists(db, sql`pg_replication_slots where slot_name = ${nameOf(move)} and confirmed_flush_lsn >= ${now}::pg_lsn`)
+  while (!(await isThere())) {
+    await refuseFailing(move)
+    await delay(lookEveryMs, undefined, { signal })
+  }
+}
+
+/** Ends the replication, and removes its parts in both databases. Succeeds if there are none. */
+export async function endReplication(move: Move): Promise<void> {
+  const name = sql.id(nameOf(move))
+  if (await isSubscribed(move)) {
+    // Without its slot, the subscription can also be dropped while the source is down.
+    await sql`alter subscription ${name} disable`.execute(move.target.db)
+    await sql`alter subscription ${name} set (slot_name = none)`.execute(move.target.db)
+    await sql`drop subscription ${name}`.execute(move.target.db)
+  }
+  await sql`drop publication if exists ${name}`.execute(move.source.db)
+  await dropSlot(move.source.db, nameOf(move))
+}
+
+async function dropSlot(db: Database, name: string): Promise<void> {
+  const isActive = () => exists(db, sql`pg_replication_slots where slot_name = ${name} and active`)
+  while (await isActive()) await delay(lookEveryMs)
+  await sql`select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = ${name}`.execute(db)
+}
+
+async function refuseFailing(move: Move): Promise<void> {
+  const failing = sql`
+    pg_stat_subscription_stats where subname = ${nameOf(move)} and apply_error_count + sync_error_count > 0
+  `
+  if (await exists(move.target.db, failing))
+    throw new MoveRefused(
+      `cell ${move.target.cell} cannot apply what cell ${move.source.cell} sends: its log says why. Then --abort, and begin again`,
+    )
+}
+
+async function exists(db: Database, from: ReturnType<typeof sql>): Promise<boolean> {
+  const { rows } = await sql`select from ${from}`.execute(db)
+  return rows.length > 0
+}

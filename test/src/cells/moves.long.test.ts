@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { assignCell } from '@sluice/accounts'
+import { auditLogPage } from '@sluice/audit-log'
+import { connect, migrate, sql } from '@sluice/database'
+import { expect, onTestFinished, test } from 'vitest'
+import { seeded } from '../environment/random.ts'
+import { openClientApp, retry } from '../faults/harness/client.ts'
+import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
+import { bulkImport, declare, ended, put, requestImport, updateAge } from '../stack/client.ts'
+
+const users = Array.from({ length: 300 }, (_, index) => `u${index}`)
+
+async function startCell(cell: number, env: Record<string, string>): Promise<Deployment> {
+  const deployment = await startDeployment({
+    workers: 1,
+    postgresSettings: { wal_level: 'logical' },
+    env: { CELL: String(cell), ...env },
+    async pooler(url, { directUrl }) {
+      await migrate(directUrl)
+      const { db, close } = connect(directUrl, { connections: 1 })
+      await assignCell(db, cell)
+      await close()
+      return { url, close: async () => {} }
+    },
+  })
+  onTestFinished(() => deployment.close())
+  return deployment
+}
+
+/** Runs `sluice apps move`. Kills it after `lifeMs`, if given. Returns its exit code, null if it was killed. */
+async function runMove(env: Record<string, string>, args: readonly string[], lifeMs?: number): Promise<number | null> {
+  const cli = new URL('../../../apps/cli/src/main.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [cli, 'apps', 'move', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const timer = lifeMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), lifeMs)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  clearTimeout(timer)
+  return code
+}
+
+test('an app moves while clients write and its command is killed: nothing is lost or doubled, and its cell answers', async () => {
+  const random = seeded(48)
+  const second = await startCell(1, { CELLS: '1=http://127.0.0.1:1' })
+  const storage = Object.fromEntries(
+    Object.entries(second.storageSettings).map(([name, value]) => [name, String(value)]),
+  )
+  const first = await startCell(0, { ...storage, CELLS: `1=${second.api}` })
+  const app = await openClientApp(first)
+  await sql`insert into users select ${app.appId}, 'u' || n from generate_series(0, ${users.length - 1}) n`.execute(
+    first.db,
+  )
+
+  const stop = new AbortController()
+  const imports: string[] = []
+  const importing = (async () => {
+    for (let number = 1; !stop.signal.aborted; number++) {
+      const bytes = Buffer.from(`user_id,n\n${users.map((user) => `${user},${number}`).join('\n')}\n`)
+      const requested = await retry('the request', () => requestImport(first.api, app.token, declare(bytes)))
+      await retry('the upload', async () =>
+        expect((await put(requested.url, requested.headers, bytes)).status).toBe(200),
+      )
+      imports.push(requested.importId)
+      await delay(1_000)
+    }
+  })()
+  let age = 0
+  const updating = (async () => {
+    while (!stop.signal.aborted) {
+      await retry('the update', async () => {
+        const { status } = await updateAge(first.api, app.token, { user: 'u0', age: age + 1 })
+        expect(status).toBe(202)
+      })
+      age++
+    }
+  })()
+  const env = { CELL: '0', CELL_DATABASES: `0=${first.databaseUrl} 1=${second.databaseUrl}` }
+  const args = ['--app', String(app.appId), '--to', '1']
+  for (let kills = 0; kills < 6; kills++) {
+    await runMove(env, args, 300 + random(4_000))
+    const here = await first.db.selectFrom('app_moves').select('state').executeTakeFirst()
+    if (here?.state === 'left') break
+  }
+  expect(await runMove(env, args)).toBe(0)
+  await delay(1_000)
+  stop.abort()
+  await Promise.all([importing, updating])
+
+  for (const importId of imports)
+    expect(await ended(first.api, app.token, importId)).toMatchObject({
+      state: 'completed',
+      rows_applied: users.length,
+    })
+  const { rows } = await sql<{ n: number; age: number; users: number }>`
+    select (attributes ->> 'n')::integer as n, max((attributes ->> 'age')::integer) as age, count(*) as users
+    from profiles where app_id = ${app.appId} and user_id like 'u%' group by 1
+  `.execute(second.db)
+  expect(rows).toEqual([{ n: imports.length, age, users: users.length }])
+  const states = [first, second].map(({ db }) => db.selectFrom('app_moves').select(['state', 'cell']).execute())
+  expect(await Promise.all(states)).toEqual([[{ state: 'left', cell: 1 }], [{ state: 'here', cell: 0 }]])
+  expect((await auditLogPage(first.db, { appId: app.appId, what: 'app.move' }, 1)).entries).toMatchObject([
+    { target: 'move, cell 1', outcome: 'done' },
+  ])
+  expect(await runMove(env, [...args, '--confirm'])).toBe(0)
+  const { rows: left } = await sql<{ n: number }>`select count(*) as n from users where app_id = ${app.appId}`.execute(
+    first.db,
+  )
+  expect(left[0]?.n).toBe(0)
+  const list = await fetch(`${first.api}${bulkImport}`, { headers: { 'X-Service-Token': app.token } })
+  expect(((await list.json()) as { imports: unknown[] }).imports.length).toBeGreaterThan(0)
+}, 300_000)
