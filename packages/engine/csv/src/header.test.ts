@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { columnError } from './column-error.ts'
 import { FileError } from './file-error.ts'
 import { type Header, readHeader } from './header.ts'
 import { cut, cuts, sourceOf } from './testing/documents.ts'
@@ -28,6 +29,7 @@ describe('readHeader returns the names and the start of the data', () => {
     ['SERVICE_ERRORS anywhere', 'a,SERVICE_ERRORS,user_id\n', ['a', 'SERVICE_ERRORS', 'user_id'], 25],
     ['a BOM', '\ufeffuser_id\n', ['user_id'], 11],
     ['a BOM and quotes', '\ufeff"user_id"\n', ['user_id'], 13],
+    ['a first letter whose bytes begin like those of a BOM', 'Ａge,user_id\n', ['Ａge', 'user_id'], 14],
     ['leading blank lines', '\n\r\n\r\r\nuser_id\n', ['user_id'], 14],
     ['several CRs before LF', 'user_id,"age"\r\r\n1,2\r\r\n', ['user_id', 'age'], 16],
     ['CR at the end of the file', 'user_id,age\r', ['user_id', 'age'], 12],
@@ -90,6 +92,8 @@ describe('readHeader refuses', () => {
     ['CR as line break in a large file', 'user_id\r'.repeat(40_000), 'newline character not found'],
     ['CR before a name', '\ruser_id\n', 'newline character not found'],
     ['CR before a broken quote', 'user_id\rplan,"a"b\n', 'newline character not found'],
+    ['a blank line of very many CRs', `${'\r'.repeat(300_000)}\nuser_id\n`, 'header size over 102400 bytes'],
+    ['a broken quote before CR', 'user_id,"a"b\rc\n', 'quote is not closed in header'],
     ['CRs without end', '\r'.repeat(300_000), 'header size over 102400 bytes'],
     ['CRs alone', '\r\r\n\r\r', 'empty file'],
     ['a quote that is not closed', 'user_id,"age\n1,2\n', 'quote is not closed in header'],
@@ -140,6 +144,11 @@ describe('readHeader refuses', () => {
       `${'😀'.repeat(1_000)}… should be at most 255 characters`,
     ],
     [
+      'a very long name of ASCII, showing 1,000 characters of it',
+      `user_id,${'x'.repeat(2_000)}\n`,
+      `${'x'.repeat(1_000)}… should be at most 255 characters`,
+    ],
+    [
       'many standard profiles, naming ten of them',
       'user_id,$a,$b,$c,$d,$e,$f,$g,$h,$i,$j,$k,$l\n',
       'standard user profile cannot be updated: $a, $b, $c, $d, $e, $f, $g, $h, $i, $j and 2 more',
@@ -159,6 +168,11 @@ describe('readHeader refuses', () => {
     await expect(read(file)).rejects.toThrow(new FileError(message))
   })
 
+  test('a BOM after a blank line, which is part of the first name', async () => {
+    const source = sourceOf(['\n', '\ufeffuser_id\n'].map((chunk) => Buffer.from(chunk)))
+    await expect(readHeader(source)).rejects.toThrow(new FileError('user_id column is required'))
+  })
+
   test('an oversized header without reading the rest', async () => {
     const source = sourceOf(Array.from({ length: 100 }, () => Buffer.alloc(65_536, 'x')))
     await expect(readHeader(source)).rejects.toThrow('header size over 102400 bytes')
@@ -175,4 +189,9 @@ describe('the log entry of a refused header contains none of its names', () => {
   ])('%j', async (file, forLog) => {
     await expect(read(Buffer.from(file))).rejects.toMatchObject({ forLog })
   })
+})
+
+test('control characters of a name that is no column of the file are replaced in a message', () => {
+  const { message } = columnError(['\x1b[2J', 'a\tb'], ['user_id'], (names) => `declared columns are missing: ${names}`)
+  expect(message).toBe('declared columns are missing: \ufffd[2J, a\tb')
 })
