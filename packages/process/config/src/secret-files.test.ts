@@ -29,6 +29,7 @@ test('the secret settings are the settings that hold a password or a key', () =>
     'SMTP_URL',
     'SMTP_OAUTH2_CLIENT_SECRET',
     'SMTP_OAUTH2_REFRESH_TOKEN',
+    'CELL_DATABASES',
     'OIDC_CLIENT_SECRET',
   ])
 })
