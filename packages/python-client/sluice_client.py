@@ -480,7 +480,10 @@ class Sluice:
                 raise SluiceError(f"{self._api} redirects to {to}")
             text = answer.read()
             if answer.status >= 400:
-                raise ApiError(answer.status, _parsed(text), answer.headers)
+                error = ApiError(answer.status, _parsed(text), answer.headers)
+                if error.messages or answer.status not in (404, 405):
+                    raise error
+                raise SluiceError(f"{self._api} is not an API of Sluice: {answer.status}")
         if not isinstance(parsed := _parsed(text), dict):
             raise SluiceError(f"{self._api} is not an API of Sluice")
         return parsed, answer.headers

@@ -34,6 +34,10 @@ function withApi(command: Command): Command {
 /** Opens a client of the API at `--api`, `API_URL` or in the running stack. Throws {@link Failure} without a token. */
 export async function openClient({ token, api }: ClientOptions, missing = '--token'): Promise<Sluice> {
   if (!token)
-    throw new Failure(`${missing} (or SLUICE_TOKEN) is missing`, 2, 'sluice token register --app APP issues a token')
+    throw new Failure(
+      `${missing} (or SLUICE_TOKEN) is missing`,
+      2,
+      'sluice tokens register --app APP issues a token; one that is in use ends at once',
+    )
   return new Sluice({ api: await apiUrl(api), token, patienceMs })
 }

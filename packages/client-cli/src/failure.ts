@@ -16,7 +16,7 @@ export class Failure extends Error {
   }
 }
 
-const anotherToken = 'sluice token register --app APP issues another token'
+const anotherToken = 'sluice tokens register --app APP issues another token; the present one ends at once'
 
 /** What to type after an error of a package, by the error's name: loading their classes would slow every command. */
 const nextSteps: Readonly<Record<string, string>> = {

@@ -11,7 +11,7 @@ export async function uploadFile(client: Sluice, file: string, options: ImportOp
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const content = await openAsBlob(file)
-  await warnOfSeparator(file, content)
+  await warnOfOtherForms(file, content)
   const progress = openTransfer('Uploading')
   const importId = await client.upload(content, {
     ...options,
@@ -24,14 +24,21 @@ export async function uploadFile(client: Sluice, file: string, options: ImportOp
   return importId
 }
 
-/** Warns of a header that has a separator of spreadsheets and no comma: none of its columns can be `user_id`. */
-async function warnOfSeparator(file: string, content: Blob): Promise<void> {
-  const header = (await content.slice(0, 10_000).text()).split(/[\r\n]/, 1)[0] ?? ''
+/**
+ * Warns of a workbook, and of a header that has a separator of spreadsheets and no comma: none of its columns can be
+ * `user_id`.
+ */
+async function warnOfOtherForms(file: string, content: Blob): Promise<void> {
+  const start = await content.slice(0, 10_000).text()
+  const name = printable(basename(file))
+  if (start.startsWith('PK\u0003\u0004'))
+    return void process.stderr.write(`sluice: ${name} is a workbook or another ZIP file. Save it as CSV (UTF-8).\n`)
+  const header = start.split(/[\r\n]/, 1)[0] ?? ''
   const isGzip = header.startsWith('\u001f')
   if (isGzip || header.includes(',') || !/[;\t]/.test(header)) return
   const separator = header.includes(';') ? 'semicolons' : 'tabs'
   process.stderr.write(
-    `sluice: the first line of ${printable(basename(file))} has ${separator} and no commas. ` +
+    `sluice: the first line of ${name} has ${separator} and no commas. ` +
       'The data import page of the dashboard converts such files.\n',
   )
 }

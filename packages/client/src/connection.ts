@@ -128,7 +128,12 @@ export class Connection {
       const target = response.headers.get('location') ?? 'another address'
       throw new UnexpectedAnswerError(`${this.#api} redirects to ${target}: use the address of the API itself`)
     }
-    if (!response.ok) throw await errorOf(response)
+    if (!response.ok) {
+      const error = await errorOf(response)
+      // The API says what it does not find.
+      if (error.messages.length > 0 || ![404, 405].includes(error.status)) throw error
+      throw new UnexpectedAnswerError(`${this.#api} is not an API of Sluice: it answered ${error.status}`)
+    }
     // A body that breaks off is a lost answer, while a body in another form is not from the API.
     const text = await response.text().catch((error: unknown) => {
       signal?.throwIfAborted()

@@ -58,6 +58,11 @@ test('an error of the callback, or of a file that has changed, is no fault of th
   expect(server.received.filter(({ method }) => method === 'PUT').length).toBeLessThanOrEqual(2)
 })
 
+test('a path instead of a file is answered by what to do', async () => {
+  const client = new Sluice({ api: 'http://127.0.0.1:1', token: 't' })
+  await expect(client.upload('people.csv' as unknown as Blob)).rejects.toThrow('await openAsBlob(path)')
+})
+
 test('each view of a wait is reported, the last one too', async () => {
   const running = { import_id: importId, state: 'processing', finished_at: null }
   const failed = { ...running, state: 'failed', error: 'empty file', finished_at: '2026-01-01T00:00:00.000Z' }
@@ -76,8 +81,14 @@ test('errors name the address that does not answer, or that another service has'
     'cut',
     { status: 307, headers: { Location: 'http://elsewhere.test' } },
     { status: 200, body: '<html>' },
+    { status: 404, body: '<html>' },
   ])
   const client = new Sluice({ api: server.url, token: 't', patienceMs: 1 })
-  const outcomes = [/127\.0\.0\.1:\d+ cannot be reached/, /redirects to http:\/\/elsewhere\.test/, /is not an API/]
+  const outcomes = [
+    /127\.0\.0\.1:\d+ cannot be reached/,
+    /redirects to http:\/\/elsewhere\.test/,
+    /is not an API/,
+    /it answered 404/,
+  ]
   for (const message of outcomes) await expect(client.upload(file)).rejects.toThrow(message)
 })

@@ -51,9 +51,10 @@ export interface ImportOptions {
  * Makes both requests of an import (second-day.md §4, Command line): declares the file, and sends it to storage.
  * Repeats an upload that breaks off. If the address has expired, a repetition of the first request returns a new one.
  *
- * Returns the import's ID. Throws {@link SluiceError}.
+ * Returns the import's ID. Throws {@link SluiceError}; a `TypeError` for a path.
  */
 export async function uploadFile(connection: Connection, file: Blob, options: ImportOptions): Promise<string> {
+  if (!(file instanceof Blob)) throw new TypeError('the file must be a Blob: in Node, await openAsBlob(path)')
   const { onProgress, signal } = options
   const report = (phase: 'checksum' | 'upload') => (bytes: number) =>
     onProgress?.({ phase, bytes, totalBytes: file.size })

@@ -180,7 +180,7 @@ test('import --dry-run checks the file and applies nothing', async () => {
   expect((await stack.sluice('keys', '--app', String(appId))).json).toEqual([])
 })
 
-test('import warns of a file with semicolons, and names the page that converts it', async () => {
+test('import warns of a file with semicolons, and names the page that converts it; and of a workbook', async () => {
   const { token } = await openApp(stack, ['u1'])
   const { code, stderr } = await stack.sluice(
     'import',
@@ -192,6 +192,8 @@ test('import warns of a file with semicolons, and names the page that converts i
     'sluice: the first line of semicolons.csv has semicolons and no commas. The data import page',
   )
   expect(stderr).toContain('sluice: the import has failed: user_id column is required\n')
+  const workbook = await stack.sluice('import', await write('people.xlsx', 'PK\u0003\u0004 user_id'), '--token', token)
+  expect(workbook.stderr).toContain('sluice: people.xlsx is a workbook or another ZIP file. Save it as CSV (UTF-8).')
 })
 
 test('import cancel cancels an import that has not ended, and fails for an import that has ended', async () => {
@@ -296,7 +298,7 @@ test.for([
   [['deletions'], 'sluice: --app is missing\nsluice deletions list --help lists its options\n'],
   [
     ['import', 'x.csv'],
-    'sluice: --token (or SLUICE_TOKEN) is missing\nsluice token register --app APP issues a token\n',
+    'sluice: --token (or SLUICE_TOKEN) is missing\nsluice tokens register --app APP issues a token; one that is in use ends at once\n',
   ],
 ] as const)('%s is answered by what was meant, and by what to do next', async ([args, words]) => {
   expect(await stack.sluice(...args)).toEqual({ code: 2, json: undefined, stderr: words })
