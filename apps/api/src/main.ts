@@ -46,12 +46,13 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const services = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const waker = openWaker(store, services)
   const uploads = openUploadWatch(services, waker.wake)
-  const movedApps = settings.CELLS && followMoves(database.db, settings.CELL, log)
+  const { CELL: own, CELLS: addresses } = settings
+  const cells = addresses && { own, addresses, movedApps: followMoves(database.db, own, log) }
   const context = { ...services, uploads, wakeWorker: waker.wake }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
     timeouts: settings,
-    ...(settings.CELLS && movedApps && { cells: { own: settings.CELL, addresses: settings.CELLS, movedApps } }),
+    ...(cells && { cells }),
     bodies: settings,
     rateLimiter,
     metrics,
@@ -66,7 +67,7 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
-      movedApps?.close()
+      cells?.movedApps.close()
       uploads.close()
       await waker.close()
       await rateLimiter.close()

@@ -35,10 +35,11 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   ])
   const log = pino({ level: 'silent' })
   const { CELL: own, CELLS: addresses } = readSettings(variables, ['CELL', 'CELLS'])
+  const cells = addresses && { own, addresses, movedApps: followMoves(database.db, own, log) }
   const services = { db: database.db, storage, settings, log, apiUrl: settings.API_URL }
   const api = buildApi(services, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
-    ...(addresses !== undefined && { cells: { own, addresses, movedApps: followMoves(database.db, own, log) } }),
+    ...(cells && { cells }),
   })
   await api.ready()
   return {
@@ -48,6 +49,7 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
     context: { db: database.db, storage, settings, log },
     async close() {
       await api.close()
+      cells?.movedApps.close()
       storage.close()
       await database.close()
     },

@@ -1,33 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { assignCell } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
-import { connect, migrate, sql } from '@sluice/database'
-import { expect, onTestFinished, test } from 'vitest'
+import { sql } from '@sluice/database'
+import { expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { openClientApp, retry } from '../faults/harness/client.ts'
-import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { bulkImport, declare, ended, put, requestImport, updateAge } from '../stack/client.ts'
+import { startCell } from './cell.ts'
 
+const postgresSettings = { wal_level: 'logical' }
 const users = Array.from({ length: 300 }, (_, index) => `u${index}`)
-
-async function startCell(cell: number, env: Record<string, string>): Promise<Deployment> {
-  const deployment = await startDeployment({
-    workers: 1,
-    postgresSettings: { wal_level: 'logical' },
-    env: { CELL: String(cell), ...env },
-    async pooler(url, { directUrl }) {
-      await migrate(directUrl)
-      const { db, close } = connect(directUrl, { connections: 1 })
-      await assignCell(db, cell)
-      await close()
-      return { url, close: async () => {} }
-    },
-  })
-  onTestFinished(() => deployment.close())
-  return deployment
-}
 
 /** Runs `sluice apps move`. Kills it after `lifeMs`, if given. Returns its exit code, null if it was killed. */
 async function runMove(env: Record<string, string>, args: readonly string[], lifeMs?: number): Promise<number | null> {
@@ -44,11 +27,11 @@ async function runMove(env: Record<string, string>, args: readonly string[], lif
 
 test('an app moves while clients write and its command is killed: nothing is lost or doubled, and its cell answers', async () => {
   const random = seeded(48)
-  const second = await startCell(1, { CELLS: '1=http://127.0.0.1:1' })
+  const second = await startCell(1, { postgresSettings, env: { CELLS: '1=http://127.0.0.1:1' } })
   const storage = Object.fromEntries(
     Object.entries(second.storageSettings).map(([name, value]) => [name, String(value)]),
   )
-  const first = await startCell(0, { ...storage, CELLS: `1=${second.api}` })
+  const first = await startCell(0, { postgresSettings, env: { ...storage, CELLS: `1=${second.api}` } })
   const app = await openClientApp(first)
   await sql`insert into users select ${app.appId}, 'u' || n from generate_series(0, ${users.length - 1}) n`.execute(
     first.db,

@@ -1,6 +1,6 @@
 import { authenticator } from '@sluice/accounts'
 import { type Connection, connect, sql } from '@sluice/database'
-import { abortMove, confirmMove, type MoveStep, moveApp } from '@sluice/moves'
+import { abortMove, confirmMove, type Move, type MoveStep, moveApp } from '@sluice/moves'
 import { registerUsers } from '@sluice/profiles'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { countsOf, openTwoDatabases, type TwoDatabases } from './two-databases.ts'
@@ -12,6 +12,15 @@ beforeAll(async () => {
 }, 60_000)
 
 const silent = () => {}
+
+/** Runs a move until the copy follows the source, where its command ends. */
+async function copyAlone(move: Move): Promise<void> {
+  const stopped = new Error('stopped')
+  const stop = ({ step }: MoveStep) => {
+    if (step === 'following') throw stopped
+  }
+  await expect(moveApp(move, stop)).rejects.toBe(stopped)
+}
 
 test('an app moves while it is written: every answered write is in the target, and the source refuses later ones', async () => {
   const [source, target] = databases.services
@@ -72,11 +81,7 @@ test('a move that cannot begin says all that is missing, and an abort leaves the
   await sql`insert into apps (app_id, name) overriding system value values (${appId}, 'in the way')`.execute(target.db)
   await expect(moveApp(move, silent)).rejects.toThrow('cell 1 has rows of app')
   await sql`delete from apps where app_id = ${appId}`.execute(target.db)
-  const stopped = new Error('stopped')
-  const stop = ({ step }: MoveStep) => {
-    if (step === 'following') throw stopped
-  }
-  await expect(moveApp(move, stop)).rejects.toBe(stopped)
+  await copyAlone(move)
   expect(await countsOf(target, appId)).toEqual(before)
   await abortMove(move)
   expect(await countsOf(source, appId)).toEqual(before)
@@ -91,9 +96,7 @@ test('until an app has arrived, workers of the target pass over its rows, and ot
   const [source, target] = databases.services
   const move = await databases.openMove()
   const { appId } = move
-  await moveApp(move, ({ step }) => {
-    if (step === 'following') throw new Error('stopped')
-  }).catch(() => {})
+  await copyAlone(move)
   const worker = connect(move.target.url, { connections: 1, process: 'worker' })
   onTestFinished(worker.close)
   const rename = ({ db }: Pick<Connection, 'db'>) =>
@@ -109,9 +112,7 @@ test('a hold whose command has died ends by itself', async () => {
   const [, target] = databases.services
   const move = await databases.openMove()
   const { appId } = move
-  await moveApp(move, ({ step }) => {
-    if (step === 'following') throw new Error('stopped')
-  }).catch(() => {})
+  await copyAlone(move)
   // The guard is the same in both databases, and this one has it already.
   const hold = (ms: number) =>
     target.db

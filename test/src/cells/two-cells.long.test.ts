@@ -1,32 +1,13 @@
-import { assignCell } from '@sluice/accounts'
-import { connect, migrate } from '@sluice/database'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { seeded } from '../environment/random.ts'
 import { openClientApp, request, send, upload } from '../faults/harness/client.ts'
 import { compareWithModel } from '../faults/harness/comparison.ts'
-import { type Deployment, startDeployment } from '../faults/harness/deployment.ts'
 import { generateSoundFile } from '../faults/harness/generate.ts'
-
-/** Starts a deployment with a database of its own, as the cell with this number. */
-async function startCell(cell: number, env: Record<string, string> = {}): Promise<Deployment> {
-  const deployment = await startDeployment({
-    workers: 1,
-    env: { CELL: String(cell), ...env },
-    async pooler(url, { directUrl }) {
-      await migrate(directUrl)
-      const { db, close } = connect(directUrl, { connections: 1 })
-      await assignCell(db, cell)
-      await close()
-      return { url, close: async () => {} }
-    },
-  })
-  onTestFinished(() => deployment.close())
-  return deployment
-}
+import { startCell } from './cell.ts'
 
 test('two cells under one address: the database of one crashes, and the imports of the other end meanwhile', async () => {
   const second = await startCell(1)
-  const first = await startCell(0, { CELLS: `1=${second.api}` })
+  const first = await startCell(0, { env: { CELLS: `1=${second.api}` } })
   const secondByFirst = { ...second, api: first.api }
   const random = seeded(23)
   const [appOfFirst, appOfSecond] = [await openClientApp(first), await openClientApp(second)]

@@ -1,9 +1,10 @@
-import { assignCell, createApp } from '@sluice/accounts'
-import { type Connection, connect, migrate, sql } from '@sluice/database'
+import { createApp } from '@sluice/accounts'
+import { type Connection, connect, sql } from '@sluice/database'
 import { startPostgres } from '@sluice/local-stack'
 import type { Move } from '@sluice/moves'
 import pg from 'pg'
 import { openScratch } from '../environment/scratch.ts'
+import { migrateCell } from './cell.ts'
 
 /** Two databases, of cells 0 and 1, on a server that can replicate. */
 export interface TwoDatabases {
@@ -50,10 +51,7 @@ async function createDatabase(serverUrl: string, cell: number): Promise<string> 
   await client.query(`create database cell_${cell}`)
   await client.end()
   const url = Object.assign(new URL(serverUrl), { pathname: `/cell_${cell}` }).href
-  await migrate(url)
-  const { db, close } = connect(url, { connections: 1 })
-  await assignCell(db, cell)
-  await close()
+  await migrateCell(url, cell)
   return url
 }
 
