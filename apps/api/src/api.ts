@@ -4,7 +4,7 @@ import { readSettings, type Settings } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import { checkSchema } from '@sluice/database'
 import { openStateWatch } from '@sluice/imports'
-import { type Cells, cellRouter } from '@sluice/moves'
+import type { CellRouter } from '@sluice/moves'
 import { closeConnections, keepForwardedAddresses, openReadiness, type Readiness } from '@sluice/service'
 import { nameRoute } from '@sluice/traces'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
@@ -41,7 +41,7 @@ export interface ApiOptions {
   servesMetrics?: boolean
   readiness?: Readiness
   /** Cells of the service, which divide the apps among them. Default: this API serves all apps. */
-  cells?: Cells
+  cells?: CellRouter
 }
 
 /** Builds the HTTP API of all endpoints. The caller must call `listen`. */
@@ -68,7 +68,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api)
   api.addHook('onRequest', async ({ routeOptions }) => nameRoute(routeOptions.url ?? 'none'))
-  if (options.cells !== undefined) forwardToCells(api, cellRouter(options.cells))
+  if (options.cells !== undefined) forwardToCells(api, options.cells)
   api.addHook('preClose', async () => {
     context.states.close()
     closeConnections(api.server)

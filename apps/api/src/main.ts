@@ -2,7 +2,7 @@ import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { dispatchSettings, openUploadWatch, openWaker, receiveSettings, uploadWatchSettings } from '@sluice/imports'
-import { followMoves } from '@sluice/moves'
+import { openCellRouter } from '@sluice/moves'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
 import { buildApi } from './api.ts'
@@ -47,7 +47,7 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const waker = openWaker(store, services)
   const uploads = openUploadWatch(services, waker.wake)
   const { CELL: own, CELLS: addresses } = settings
-  const cells = addresses && { own, addresses, movedApps: followMoves(database.db, own, log) }
+  const cells = addresses && openCellRouter(services, { own, addresses })
   const context = { ...services, uploads, wakeWorker: waker.wake }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
@@ -67,7 +67,6 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await api.close()
-      cells?.movedApps.close()
       uploads.close()
       await waker.close()
       await rateLimiter.close()

@@ -4,6 +4,7 @@ import type { deletionRequestSettings } from '@sluice/deletions'
 import type { EncryptionKeys } from '@sluice/encryption'
 import type { WakeWorker } from '@sluice/imports'
 import type { Transport } from '@sluice/mail'
+import type { CellRouter } from '@sluice/moves'
 import type { AppLimiter } from '@sluice/rate-limits'
 import type { IdentityProvider, Signer } from '@sluice/sign-in'
 import type { Storage } from '@sluice/storage'
@@ -44,6 +45,8 @@ export interface DashboardContext {
   apiUrl: string
   /** The S3 gateway as its clients see it, and the keys that encrypt the secrets of access keys. */
   s3Gateway: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
+  /** Cells of the service, which divide the apps among them. Without it, this dashboard shows all apps. */
+  cells?: CellRouter | undefined
   /** Which addresses webhook endpoints may have. */
   webhookRule: UrlRule
   /** Addresses or networks of trusted proxies, separated by commas. Their `X-Forwarded-For` is used. */

@@ -15,6 +15,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { auditVisitors } from './access/audit.ts'
 import { guardForms, parseForms } from './access/forms.ts'
 import { guardRoutes } from './access/guard.ts'
+import { redirectMovedApps } from './access/moved-apps.ts'
 import { refuseUnreadableText } from './access/readable-text.ts'
 import { limitRequests } from './access/request-limits.ts'
 import { answerBrokenAddresses, secureAnswers } from './access/security-headers.ts'
@@ -102,6 +103,7 @@ export function buildDashboard(
   })
   secureAnswers(dashboard, context)
   parseForms(dashboard)
+  if (context.cells !== undefined) redirectMovedApps(dashboard, context.cells)
   guardRoutes(dashboard, context)
   limitRequests(dashboard, context.requestLimiter)
   refuseUnreadableText(dashboard)

@@ -1,8 +1,11 @@
 import { UnknownApp } from '@sluice/accounts'
+import { isRefusedMove } from '@sluice/database'
 import { html } from '@sluice/html'
+import { AppHeld } from '@sluice/moves'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ForeignForm } from './access/forms.ts'
 import { PageNotFound } from './access/guard.ts'
+import { AppMoved } from './access/moved-apps.ts'
 import { UnreadableText } from './access/readable-text.ts'
 import { TooManyRequests } from './access/request-limits.ts'
 import { counted } from './layout/format.ts'
@@ -17,6 +20,8 @@ export function answerErrors(dashboard: FastifyInstance): void {
   dashboard.setErrorHandler((error, request, reply) => {
     if (error instanceof PageNotFound || error instanceof UnknownApp) return notFound(reply)
     if (error instanceof ForeignForm) return foreignForm(reply)
+    if (error instanceof AppMoved) return moved(reply, error)
+    if (error instanceof AppHeld || isRefusedMove(error)) return moving(reply)
     if (error instanceof UnreadableText) return unreadable(reply)
     if (error instanceof TooManyRequests) return tooMany(reply, error)
     const status = statusOf(error)
@@ -46,6 +51,23 @@ function foreignForm(reply: FastifyReply): FastifyReply {
       ${startLink}`,
   })
 }
+
+function moved(reply: FastifyReply, { page }: AppMoved): FastifyReply {
+  return sendPage(reply.code(409), {
+    title: 'This app has moved',
+    content: html`<p>Nothing was changed. Open the app <a href="${page}">at its new address</a>, and send the form again.</p>`,
+  })
+}
+
+function moving(reply: FastifyReply): FastifyReply {
+  return sendPage(reply.code(503).header('Retry-After', movingSeconds), {
+    title: 'This app is moving',
+    content: html`<p>Nothing was changed. Please try again in ${counted(movingSeconds, 'second')}.</p>`,
+  })
+}
+
+/** A move holds an app for a few seconds. */
+const movingSeconds = 5
 
 function unreadable(reply: FastifyReply): FastifyReply {
   return sendPage(reply.code(400), {

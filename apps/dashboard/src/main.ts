@@ -3,6 +3,7 @@ import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { dispatchSettings, openWaker } from '@sluice/imports'
 import { mailSettings, openTransport } from '@sluice/mail'
+import { openCellRouter } from '@sluice/moves'
 import { warnOfForeignSecrets } from '@sluice/operations'
 import { countConnections, runService, untilListening } from '@sluice/service'
 import { openSigner } from '@sluice/sign-in'
@@ -27,6 +28,8 @@ const dashboardSettings = [
   ...uploadLimitSettings,
   ...dispatchSettings,
   'API_URL',
+  'CELL',
+  'CELL_DASHBOARDS',
   'DASHBOARD_HOST',
   'DASHBOARD_PORT',
   'DASHBOARD_TRUSTED_PROXIES',
@@ -59,13 +62,15 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const requestLimiter = await openRequestLimiter(store, settings, log)
   const waker = openWaker(store, { db: database.db, settings, log })
   const signer = openSigner(database.db)
+  const { CELL: own, CELL_DASHBOARDS: addresses } = settings
+  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
   const dashboard = buildDashboard(
     {
       ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
       ...{ mailsLinks: settings.SIGN_IN_MAIL === 'on', inboxUrl: settings.INBOX_URL },
       ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL, apiUrl: settings.API_URL },
-      ...{ queueStore: store, wakeWorker: waker.wake },
+      ...{ queueStore: store, wakeWorker: waker.wake, cells },
       s3Gateway: {
         url: settings.S3_GATEWAY_URL,
         bucket: settings.S3_BUCKET,

@@ -3,9 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { addressSetting, readSettings, sharedStore, sharedStoreSettings } from '@sluice/config'
 import { checkSchema, connect } from '@sluice/database'
 import { dispatchSettings, openWaker } from '@sluice/imports'
+import { openCellRouter } from '@sluice/moves'
 import { warnOfForeignSecrets } from '@sluice/operations'
 import { countConnections, requestHistogram, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
+import { openForwarding } from './forwarding.ts'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
 import { createGateway, gatewaySettings } from './server.ts'
@@ -22,6 +24,8 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
     ...dispatchSettings,
     ...gatewaySettings,
     ...storageSettings,
+    'CELL',
+    'CELL_S3_GATEWAYS',
     'DATABASE_POOL',
     ...sharedStoreSettings,
     'DRAIN_DELAY',
@@ -36,7 +40,11 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const store = sharedStore(settings)
   const limiter = await openBucketLimiter(store, settings, log)
   const waker = openWaker(store, { db: database.db, settings, log })
-  const server = createGateway({ db: database.db, storage, log, limiter, wakeWorker: waker.wake }, settings)
+  const { CELL: own, CELL_S3_GATEWAYS: addresses } = settings
+  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
+  const forwarding = cells && openForwarding(cells)
+  const services = { db: database.db, storage, log, limiter, wakeWorker: waker.wake }
+  const server = createGateway({ ...services, ...(forwarding && { forward: forwarding.forward }) }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
   const { require } = operations.readiness
   require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
@@ -55,6 +63,7 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
       server.http.closeAllConnections()
       await closed
       await server.settled()
+      forwarding?.close()
       await waker.close()
       await limiter.close()
       storage.close()

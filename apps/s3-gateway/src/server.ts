@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config'
-import { createS3Server, type S3Server, s3ClientPolicy } from '@sluice/s3-endpoint'
+import { createS3Server, type S3Server, type S3ServerOptions, s3ClientPolicy } from '@sluice/s3-endpoint'
 import { openPace } from '@sluice/service'
-import { authorizeSender, findSender } from './access.ts'
+import { authorizeSender, findSender, type Sender } from './access.ts'
 import { createRelayBackend } from './backend.ts'
 import type { RelayContext } from './context.ts'
 import { admitSender } from './shares.ts'
@@ -29,11 +29,11 @@ const uploadPace = { bytesPerSecond: 64 * 2 ** 20, burstBytes: 8 * 2 ** 20 }
  * The caller starts listening and closes the server. `now` is the clock for the verification of signatures.
  */
 export function createGateway(
-  services: Omit<RelayContext, 'settings' | 'paced'>,
+  services: Omit<RelayContext, 'settings' | 'paced'> & Pick<S3ServerOptions<Sender>, 'forward'>,
   settings: Settings<(typeof gatewaySettings)[number]>,
   now?: () => Date,
 ): S3Server {
-  const { db, log } = services
+  const { db, log, forward } = services
   const context = { ...services, settings, paced: openPace(uploadPace) }
   const body = {
     ...s3ClientPolicy.body,
@@ -50,6 +50,7 @@ export function createGateway(
     onError: (error, { requestId, method }) => {
       log.error({ err: error, request_id: requestId, method }, 'request failed')
     },
+    ...(forward !== undefined && { forward }),
     ...(now !== undefined && { now }),
   })
 }

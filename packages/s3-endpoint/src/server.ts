@@ -6,6 +6,7 @@ import {
   clientPolicy,
   continueBody,
   createClientServer,
+  passBack,
   slowBodyOf,
   untilClosed,
 } from '@sluice/service'
@@ -35,6 +36,8 @@ const disconnectCodes = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CL
 export interface S3ServerOptions<Identity> extends S3Options<Identity> {
   /** Called with failures that the sender did not cause. If it is left out, failures are written to stderr. */
   onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void
+  /** Returns the answer of another server that a request belongs to; undefined if this server is to answer it. */
+  forward?: (request: IncomingMessage) => Promise<IncomingMessage | undefined>
   /** The limits for clients; {@link s3ClientPolicy} by default. */
   clients?: ClientPolicy
 }
@@ -79,6 +82,12 @@ async function handle<Identity>(
   const whenAnswered = untilClosed(response)
   let answer: Answer
   try {
+    const forwarded = await options.forward?.(request)
+    if (forwarded !== undefined) {
+      const drained = drain(request)
+      await passBack(forwarded, response)
+      return await drained
+    }
     const headers = parseHeaders(request.rawHeaders)
     answer = await handleRequest({ method, url, headers, openBody: () => readBody(request), whenAnswered }, options)
   } catch (error) {

@@ -5,7 +5,7 @@ import { readSettings } from '@sluice/config'
 import { sql } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { type ImportContext, importSettings, receiveSettings } from '@sluice/imports'
-import { followMoves } from '@sluice/moves'
+import { openCellRouter } from '@sluice/moves'
 import { registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
@@ -35,7 +35,7 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   ])
   const log = pino({ level: 'silent' })
   const { CELL: own, CELLS: addresses } = readSettings(variables, ['CELL', 'CELLS'])
-  const cells = addresses && { own, addresses, movedApps: followMoves(database.db, own, log) }
+  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
   const services = { db: database.db, storage, settings, log, apiUrl: settings.API_URL }
   const api = buildApi(services, {
     trustedProxies: settings.API_TRUSTED_PROXIES,
@@ -49,7 +49,6 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
     context: { db: database.db, storage, settings, log },
     async close() {
       await api.close()
-      cells?.movedApps.close()
       storage.close()
       await database.close()
     },

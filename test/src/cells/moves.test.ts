@@ -92,6 +92,27 @@ test('a move that cannot begin says all that is missing, and an abort leaves the
   await expect(abortMove(move)).rejects.toThrow('is in cell 1, which has what came since')
 }, 120_000)
 
+test('one command moves an app at a time; one that has lost its connection changes nothing, and the next goes on', async () => {
+  const move = await databases.openMove()
+  const { appId, source } = move
+  let second: Promise<unknown> = Promise.resolve()
+  const whileFollowing = ({ step }: MoveStep) => {
+    if (step !== 'following') return
+    second = abortMove(move).catch(async (error: unknown) => {
+      await sql`
+        select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = ${appId}
+      `.execute(source.db)
+      return error
+    })
+  }
+  await expect(moveApp(move, whileFollowing)).rejects.toThrow(/connection/)
+  expect(await second).toMatchObject({ message: expect.stringContaining(`another command moves app ${appId}`) })
+  const state = await source.db.selectFrom('app_moves').select('state').where('app_id', '=', appId).executeTakeFirst()
+  expect(['copying', 'held']).toContain(state?.state)
+  await moveApp(move, silent)
+  expect(await countsOf(databases.services[1], appId)).toMatchObject({ apps: 1 })
+}, 120_000)
+
 test('until an app has arrived, workers of the target pass over its rows, and others cannot write them', async () => {
   const [source, target] = databases.services
   const move = await databases.openMove()

@@ -4,6 +4,12 @@ import { joinCalls } from '@sluice/joined-calls'
 
 const form = /^SLC([1-9]\d{0,8})K[0-9A-F]{16}$/
 
+/** Returns the app ID that the access key of a request names, in its `Authorization` or its address; undefined if none. */
+export function appOfSignedRequest(signed: string): number | undefined {
+  const appId = /Credential=SLC([1-9]\d{0,8})K/.exec(signed)?.[1]
+  return appId === undefined ? undefined : Number(appId)
+}
+
 /** The result of the lookup of an access key. */
 export interface FoundAccessKey {
   appId: number

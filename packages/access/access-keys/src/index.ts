@@ -8,4 +8,4 @@ export {
   reencryptSecrets,
   TooManyAccessKeys,
 } from './access-keys.ts'
-export { accessKeyFinder, type FoundAccessKey } from './find.ts'
+export { accessKeyFinder, appOfSignedRequest, type FoundAccessKey } from './find.ts'

@@ -1,5 +1,5 @@
 import { type Database, sql } from '@sluice/database'
-import { type Move, movedTables } from './move.ts'
+import { guardedTables, type Move } from './move.ts'
 
 /** Number of rows of an app in a table, and a sum of their hashes. */
 interface Figures {
@@ -11,7 +11,7 @@ interface Figures {
 export async function differingTables({ appId, source, target }: Move): Promise<string[]> {
   const asText = await tablesHashedAsText(source.db)
   const differing: string[] = []
-  for (const table of movedTables) {
+  for (const table of guardedTables) {
     const [here, there] = await Promise.all(
       [source.db, target.db].map((db) => figuresOf(db, { table, appId, isText: asText.has(table) })),
     )

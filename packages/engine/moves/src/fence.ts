@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql, waitedTooLong } from '@sluice/database'
-import { type Move, movedTables, nameOf } from './move.ts'
+import { guardedTables, type Move, nameOf } from './move.ts'
 
 /** Number of tries to lock a table. While one waits, the table's writers wait after it. */
 const lockTries = 20
@@ -36,10 +36,8 @@ export async function lowerFence(db: Database, move: Move): Promise<void> {
   }
 }
 
-/** The entries of the audit log are not guarded: those of the move itself belong to the source. */
 function triggersOf(move: Move) {
-  const guarded = movedTables.filter((name) => name !== 'audit_log')
-  return guarded.map((name) => ({
+  return guardedTables.map((name) => ({
     table: sql.table(name),
     written: sql.id(`${nameOf(move)}_written`),
     removed: sql.id(`${nameOf(move)}_removed`),

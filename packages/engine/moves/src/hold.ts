@@ -44,6 +44,7 @@ async function hold({ appId, source }: Move): Promise<void> {
     .updateTable('app_moves')
     .set({ state: 'held', held_until: sql<Date>`clock_timestamp() + make_interval(secs => ${(2 * holdMs) / 1000})` })
     .where('app_id', '=', appId)
+    .where('state', 'in', ['copying', 'held'])
     .execute()
   await pauseImports(source.db, appId)
 }

@@ -26,6 +26,8 @@ export interface MovedApps {
   cellOf(appId: number, isForwarded: boolean): Promise<number>
   /** Whether an app has left this cell. */
   hasLeft(appId: number): boolean
+  /** Returns the cells to which apps have left. */
+  cellsOfLeft(): number[]
   close(): void
 }
 
@@ -63,6 +65,9 @@ export function followMoves(db: Database, own: number, log: Pick<FilesContext['l
       return ['left', 'arriving'].includes(move.state) ? move.cell : own
     },
     hasLeft: (appId) => moves.get(appId)?.state === 'left',
+    cellsOfLeft: () => [
+      ...new Set([...moves.values()].filter(({ state }) => state === 'left').map(({ cell }) => cell)),
+    ],
     close: () => clearInterval(timer),
   }
 }

@@ -85,6 +85,11 @@ async function dropSlot(db: Database, name: string): Promise<void> {
 }
 
 async function refuseFailing(move: Move): Promise<void> {
+  const lost = sql`pg_replication_slots where slot_name = ${nameOf(move)} and wal_status = 'lost'`
+  if (await exists(move.source.db, lost))
+    throw new MoveRefused(
+      `cell ${move.source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
+    )
   const failing = sql`
     pg_stat_subscription_stats where subname = ${nameOf(move)} and apply_error_count + sync_error_count > 0
   `

@@ -4,7 +4,7 @@ import { appTables, deleteRows } from '@sluice/deletions'
 import { resumeImports } from '@sluice/imports'
 import { lowerFence, raiseFence } from './fence.ts'
 import { changeCell } from './hold.ts'
-import { type CellDatabase, type Move, MoveRefused } from './move.ts'
+import { alone, type CellDatabase, type Move, MoveRefused } from './move.ts'
 import { type Copied, endReplication, startReplication, untilCaughtUp, untilCopied } from './replication.ts'
 import { unmetRequirements } from './requirements.ts'
 
@@ -19,6 +19,10 @@ export type MoveStep = ({ step: 'copying' } & Copied) | { step: 'following' } | 
  * `UnknownApp`.
  */
 export async function moveApp(move: Move, onStep: (step: MoveStep) => void): Promise<void> {
+  await alone(move, (held) => goOn(held, onStep))
+}
+
+async function goOn(move: Move, onStep: (step: MoveStep) => void): Promise<void> {
   const { appId, source, target } = move
   const found = await findMove(source, appId)
   const isBegun = found !== undefined && found.state !== 'here'
@@ -51,7 +55,7 @@ async function begin({ appId, source, target }: Move): Promise<void> {
   await source.db
     .insertInto('app_moves')
     .values({ app_id: appId, ...begun })
-    .onConflict((conflict) => conflict.column('app_id').doUpdateSet(begun))
+    .onConflict((conflict) => conflict.column('app_id').doUpdateSet(begun).where('app_moves.state', '=', 'here'))
     .execute()
 }
 
@@ -62,7 +66,7 @@ async function awaitApp(move: Move): Promise<void> {
   await target.db
     .insertInto('app_moves')
     .values({ app_id: appId, ...arriving })
-    .onConflict((conflict) => conflict.column('app_id').doUpdateSet(arriving))
+    .onConflict((conflict) => conflict.column('app_id').doUpdateSet(arriving).where('app_moves.state', '!=', 'here'))
     .execute()
   await raiseFence(target.db, move)
 }
@@ -85,6 +89,10 @@ async function arrive(move: Move): Promise<void> {
 
 /** Removes the rows of an app that has moved from the source. There is no way back but another move. */
 export async function confirmMove(move: Move): Promise<void> {
+  await alone(move, removeSource)
+}
+
+async function removeSource(move: Move): Promise<void> {
   const { appId, source } = move
   if ((await findMove(source, appId))?.state !== 'left')
     throw new MoveRefused(`app ${appId} has not moved from cell ${source.cell}`)
@@ -97,6 +105,10 @@ export async function confirmMove(move: Move): Promise<void> {
 
 /** Ends a move before its app has moved: the source serves the app as before, and the target's copy is removed. */
 export async function abortMove(move: Move): Promise<void> {
+  await alone(move, removeCopy)
+}
+
+async function removeCopy(move: Move): Promise<void> {
   const { appId, source, target } = move
   const found = await findMove(source, appId)
   if (found?.state === 'left')

@@ -46,6 +46,14 @@ export const settings = {
     numberedAddresses,
     'Internal addresses of the APIs of all cells, such as `0=http://api-0:3000,1=http://api-1:3000`',
   ),
+  CELL_DASHBOARDS: optional(
+    numberedAddresses,
+    'Addresses of the dashboards of all cells for people, such as `0=https://sluice.example,1=https://sluice-1.example`',
+  ),
+  CELL_S3_GATEWAYS: optional(
+    numberedAddresses,
+    'Internal addresses of the S3 gateways of all cells, such as `0=http://gateway-0:3006,1=http://gateway-1:3006`',
+  ),
   CELL_DATABASES: secret(
     optional(
       numberedDatabases,

@@ -1,4 +1,5 @@
 export { closeConnections } from './clients/close-connections.ts'
+export { type Forwarder, forwardsOf, openForwarder, passBack } from './clients/forward.ts'
 export { clientNetwork, keepForwardedAddresses } from './clients/network.ts'
 export { openPace, type Pace } from './clients/pace.ts'
 export { type ClientPolicy, clientPolicy } from './clients/policy.ts'

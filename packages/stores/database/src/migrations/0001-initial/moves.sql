@@ -16,14 +16,20 @@ create function refuse_moving_app() returns trigger language plpgsql as $$
 declare
   moving integer := case when tg_op = 'DELETE' then old.app_id else new.app_id end;
   process text := current_setting('sluice.process', true);
+  found app_moves;
   is_refused boolean;
 begin
   if process is distinct from 'move' then
     -- The lock keeps the end of the move from passing between this look and the end of the transaction.
-    select state in ('left', 'arriving') or (state = 'held' and held_until > clock_timestamp()) into is_refused
-    from app_moves where app_id = moving for share;
+    select * into found from app_moves where app_id = moving for share;
+    is_refused := found.state in ('left', 'arriving') or (found.state = 'held' and found.held_until > clock_timestamp());
     if is_refused and process = 'worker' then return null; end if;
-    if is_refused then raise exception 'app % moves to another cell', moving using errcode = 'SL001'; end if;
+    if is_refused and found.state = 'left' then
+      raise exception 'app % is in cell %: use the database of that cell', moving, found.cell using errcode = 'SL001';
+    end if;
+    if is_refused then
+      raise exception 'app % moves to another cell: try again in some seconds', moving using errcode = 'SL001';
+    end if;
   end if;
   if tg_op = 'DELETE' then return old; end if;
   return new;

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http'
+import { appOfSignedRequest } from '@sluice/access-keys'
+import { AppHeld, type CellRouter } from '@sluice/moves'
+import { S3Error } from '@sluice/s3-endpoint'
+import { forwardsOf, openForwarder } from '@sluice/service'
+
+/**
+ * Opens the forwarding of requests whose access key names an app in another cell. That cell's gateway verifies the
+ * signature, which covers the address that the client knows. `forward` returns its answer; undefined if this gateway
+ * is to answer.
+ */
+export function openForwarding(cells: CellRouter) {
+  const forwarder = openForwarder()
+  return {
+    async forward(request: IncomingMessage): Promise<IncomingMessage | undefined> {
+      const appId = appOfSignedRequest(`${request.headers.authorization ?? request.url}`)
+      const address = await cells.addressOf(appId, forwardsOf(request)).catch((error: unknown) => {
+        throw error instanceof AppHeld ? new S3Error('SlowDown', 'Please reduce your request rate.') : error
+      })
+      return address === undefined ? undefined : await forwarder.send(request, address)
+    },
+    close() {
+      cells.close()
+      forwarder.close()
+    },
+  }
+}
