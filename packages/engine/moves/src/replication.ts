@@ -5,6 +5,12 @@ import { type Move, MoveRefused, movedTables, nameOf } from './move.ts'
 /** The pause between two looks at the replication, ms. */
 const lookEveryMs = 50
 
+/** The database of a connection. Slots and subscriptions of all databases of a server stand in one table. */
+const ownDatabase = sql`(select oid from pg_database where datname = current_database())`
+
+/** The subscription of a move, as seen in the target. */
+const subscription = (move: Move) => sql`pg_subscription where subname = ${nameOf(move)} and subdbid = ${ownDatabase}`
+
 /** How much of the first copy is done. */
 export interface Copied {
   tables: number
@@ -23,18 +29,27 @@ export async function startReplication(move: Move): Promise<void> {
     await sql`create publication ${sql.id(name)} for table ${sql.join(tables)}`.execute(source.db)
   }
   if (await isSubscribed(move)) return
+  const slot = await slotOf(move)
   // A slot without its subscription is of a command that died between the two.
-  await dropSlot(source.db, name)
-  await sql`select pg_create_logical_replication_slot(${name}, 'pgoutput')`.execute(source.db)
+  await dropSlot(source.db, slot)
+  await sql`select pg_create_logical_replication_slot(${slot}, 'pgoutput')`.execute(source.db)
   await sql`
     create subscription ${sql.id(name)} connection ${sql.lit(source.url)} publication ${sql.id(name)}
-    with (create_slot = false, slot_name = ${sql.lit(name)})
+    with (create_slot = false, slot_name = ${sql.lit(slot)})
   `.execute(target.db)
+}
+
+/** Returns the name of the move's slot. Databases of one server may have apps with the same ID. */
+async function slotOf(move: Move): Promise<string> {
+  const { rows } = await sql<{ name: string }>`
+    select ${nameOf(move)}::text || '_' || ${ownDatabase} as name
+  `.execute(move.source.db)
+  return rows[0]?.name ?? ''
 }
 
 /** Whether the target follows the source. */
 async function isSubscribed(move: Move): Promise<boolean> {
-  return await exists(move.target.db, sql`pg_subscription where subname = ${nameOf(move)}`)
+  return await exists(move.target.db, subscription(move))
 }
 
 /** Waits until the first copy of each table is complete. Throws {@link MoveRefused} if the target cannot apply it. */
@@ -43,7 +58,7 @@ export async function untilCopied(move: Move, onProgress: (copied: Copied) => vo
     await refuseFailing(move)
     const { rows } = await sql<Copied>`
       select count(*) as tables, count(*) filter (where r.srsubstate in ('s', 'r')) as "tablesDone"
-      from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid where s.subname = ${nameOf(move)}
+      from pg_subscription_rel r where srsubid = (select oid from ${subscription(move)})
     `.execute(move.target.db)
     const copied = rows[0] ?? { tables: 0, tablesDone: 0 }
     onProgress(copied)
@@ -55,10 +70,11 @@ export async function untilCopied(move: Move, onProgress: (copied: Copied) => vo
 /** Waits until the target has applied everything that is committed in the source now. */
 export async function untilCaughtUp(move: Move, signal?: AbortSignal): Promise<void> {
   const { db } = move.source
+  const slot = await slotOf(move)
   const { rows } = await sql<{ now: string }>`select pg_current_wal_lsn()::text as now`.execute(db)
   const now = rows[0]?.now ?? ''
   const isThere = () =>
-    exists(db, sql`pg_replication_slots where slot_name = ${nameOf(move)} and confirmed_flush_lsn >= ${now}::pg_lsn`)
+    exists(db, sql`pg_replication_slots where slot_name = ${slot} and confirmed_flush_lsn >= ${now}::pg_lsn`)
   while (!(await isThere())) {
     await refuseFailing(move)
     await delay(lookEveryMs, undefined, { signal })
@@ -75,7 +91,7 @@ export async function endReplication(move: Move): Promise<void> {
     await sql`drop subscription ${name}`.execute(move.target.db)
   }
   await sql`drop publication if exists ${name}`.execute(move.source.db)
-  await dropSlot(move.source.db, nameOf(move))
+  await dropSlot(move.source.db, await slotOf(move))
 }
 
 async function dropSlot(db: Database, name: string): Promise<void> {
@@ -85,13 +101,13 @@ async function dropSlot(db: Database, name: string): Promise<void> {
 }
 
 async function refuseFailing(move: Move): Promise<void> {
-  const lost = sql`pg_replication_slots where slot_name = ${nameOf(move)} and wal_status = 'lost'`
+  const lost = sql`pg_replication_slots where slot_name = ${await slotOf(move)} and wal_status = 'lost'`
   if (await exists(move.source.db, lost))
     throw new MoveRefused(
       `cell ${move.source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
     )
   const failing = sql`
-    pg_stat_subscription_stats where subname = ${nameOf(move)} and apply_error_count + sync_error_count > 0
+    pg_stat_subscription_stats where subid = (select oid from ${subscription(move)}) and apply_error_count + sync_error_count > 0
   `
   if (await exists(move.target.db, failing))
     throw new MoveRefused(

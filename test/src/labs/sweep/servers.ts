@@ -25,7 +25,12 @@ export async function startSweepServers(queue: 'postgres' | 'redis'): Promise<Sw
   const { path: folder } = parts.use(await openScratch('sluice-sweep-'))
   try {
     const bundling = bundle(entry, join(folder, 'subject'))
-    const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' }
+    const settings = {
+      ...{ fsync: 'off', full_page_writes: 'off', max_connections: '500' },
+      // Each lane may move an app, from one database of the server to another.
+      ...{ wal_level: 'logical', max_replication_slots: '40', max_wal_senders: '40' },
+      ...{ max_logical_replication_workers: '40', max_worker_processes: '48' },
+    }
     const postgres = await startPostgres({ dataDirectory: join(folder, 'postgres'), port: 0, settings })
     parts.defer(() => postgres.stop())
     const redis = queue === 'redis' ? await startRedis(folder, { ofItsOwn: true }) : undefined

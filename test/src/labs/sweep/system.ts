@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { connect, type Database, sql } from '@sluice/database'
+import { type Connection, connect, type Database, sql } from '@sluice/database'
 import { startS3Endpoint } from '@sluice/local-stack'
 import { openStorage, type Storage, type StorageSettings } from '@sluice/storage'
 import { type MailServer, startMailServer } from '../../environment/mail-server.ts'
@@ -25,6 +25,10 @@ export interface SweepSystem {
   orderWaitMs: number
   /** Ports of the servers. Processes connect to them through proxies of their own. */
   ports: Record<ServerName, number>
+  /** Opens the database of another cell, to which the app moves. Returns its address, without a proxy. */
+  openCell(): Promise<string>
+  /** Closes a connection with the system. */
+  withDatabase(connection: Connection): Connection
   /** Returns the settings of a process that reaches the servers at these ports. */
   settings(ports: Record<ServerName, number>): Record<string, string>
   /** Makes the addresses of the API and of the S3 gateway lead to these ports. */
@@ -75,10 +79,21 @@ export async function openSystem(servers: SweepServers): Promise<SweepSystem> {
     const storage = openStorage(storageSettings)
     parts.defer(async () => storage.close())
     const apiUrl = `http://127.0.0.1:${api.port}`
+    let cellUrl: string | undefined
     const redisPort = servers.redisUrl === undefined ? 0 : Number(new URL(servers.redisUrl).port)
     return {
       ...{ api: apiUrl, gateway: `http://127.0.0.1:${gateway.port}`, db, storage, storageSettings, mail, orderWaitMs },
       databaseUrl: database.url,
+      withDatabase(connection) {
+        parts.defer(connection.close)
+        return connection
+      },
+      async openCell() {
+        const cell = await servers.acquireDatabase()
+        parts.defer(cell.release)
+        cellUrl = cell.url
+        return cell.url
+      },
       ports: {
         postgres: Number(new URL(database.url).port),
         redis: redisPort,
@@ -89,6 +104,7 @@ export async function openSystem(servers: SweepServers): Promise<SweepSystem> {
         ...storageSettings,
         ...fixedSettings,
         DATABASE_URL: withPort(database.url, ports.postgres),
+        ...(cellUrl !== undefined && { SWEEP_SOURCE: database.url, SWEEP_TARGET: withPort(cellUrl, ports.postgres) }),
         ...(redisPort !== 0 && {
           REDIS_URL: `redis://127.0.0.1:${ports.redis}`,
           REDIS_KEY_PREFIX: new URL(database.url).pathname.slice(1),

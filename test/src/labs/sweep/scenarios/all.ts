@@ -3,6 +3,7 @@ import { bucketUpload } from './bucket-upload.ts'
 import { deletion } from './deletion.ts'
 import { exportProfiles } from './export.ts'
 import { cancel, changes, firstImport, held, identicalRows, mail, twoMembers, undo } from './imports.ts'
+import { move } from './move.ts'
 import { dryRun, v2Request } from './requests.ts'
 
 export const scenarios: readonly Scenario[] = [
@@ -19,4 +20,5 @@ export const scenarios: readonly Scenario[] = [
   bucketUpload,
   v2Request,
   mail,
+  move,
 ]

@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { maintenanceTasks } from '../../../../../apps/worker/src/maintenance-tasks.ts'
 import { openWorkerMetrics } from '../../../../../apps/worker/src/metrics.ts'
 import { workerSettings } from '../../../../../apps/worker/src/settings.ts'
+import { moveTask } from './move-task.ts'
 
 /** Asks the process under test for one run of a maintenance task. */
 export interface TaskRequest {
@@ -49,10 +50,11 @@ export function runTasks(): void {
     running = running.then(async () => {
       const answer: TaskAnswer = { type: 'task ended', number }
       try {
-        const found = maintenanceTasks.find(({ name }) => name === task)
+        const found = [...maintenanceTasks, moveTask].find(({ name }) => name === task)
         if (found === undefined) throw new Error(`there is no task ${task}`)
         await found.run(host)
       } catch (error) {
+        log.warn({ err: error, task }, 'task failed')
         answer.error = String(error)
       }
       process.send?.(answer)

@@ -17,7 +17,8 @@ const longestLabel = 100
  */
 const readingCall = /\b(?:get|is|has|next|read)_\w+\s*\(|\bexists\s*\(|\bset_config\s*\(/
 const changingCall = /\b(?:add|move|promote|update|extend|remove|set|pause|drain|retry|change|delete)_?\w*\s*\(/
-const changingWord = /\b(?:insert into|update ["\w]|delete from|copy \w+ ?\(|commit|truncate)/
+const changingWord =
+  /\b(?:insert into|update ["\w]|delete from|copy \w+ ?\(|commit|truncate|(?:create|alter|drop) (?:publication|subscription)|setval|pg_(?:create_logical|drop)_replication_slot)/
 
 /**
  * Reads the messages of a Postgres client. A unit ends where Postgres answers, so a pipeline of statements is one unit.
