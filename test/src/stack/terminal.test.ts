@@ -83,6 +83,7 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
   expect(narrow.at(-1)).toMatch(/^--wide also shows .*FINISHED, ERROR$/)
   expect(narrow.filter((line) => line.length > 80)).toEqual([])
   expect((await list(80, '--wide'))[0]).toMatch(/^IMPORT .* FINISHED +ERROR$/)
+  expect((await list(0))[0]).toBe(narrow[0])
   expect((await list(40))[0]).toMatch(new RegExp(`^IMPORT +${importId}$`))
 })
 
