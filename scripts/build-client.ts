@@ -1,12 +1,16 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { answerShapes, type Member, type Shape } from './contract-types.ts'
 import { readModules, root } from './modules.ts'
 import { runTool } from './run-tool.ts'
 
-// Builds the package that users of the client install: JavaScript with types, without dependencies.
-//   npm run build:client [-- <folder>], then npm pack ./dist/client
+const usage = 'usage: npm run build:client [-- FOLDER]'
+const help = `${usage}
+
+Builds the package that users of the client install: JavaScript with types, without dependencies.
+FOLDER is emptied first. Default: dist/client`
 
 const modules = readModules()
 
@@ -107,5 +111,24 @@ function manifest() {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  await buildClient(resolve(process.argv[2] ?? join(root, 'dist/client')))
+/** Builds the package as the arguments say. Returns what to print. */
+async function main(): Promise<string> {
+  const options = { help: { type: 'boolean', short: 'h' } } as const
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  if (values.help) return help
+  const [given, surplus] = positionals
+  if (surplus !== undefined) throw new TypeError(`there is one folder: ${surplus} is too much`)
+  const folder = resolve(given ?? join(root, 'dist/client'))
+  const { name, version } = await buildClient(folder)
+  return `Wrote ${name} ${version} to ${folder}. In the project that uses it:\n  npm install $(npm pack '${folder}')`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    console.log(await main())
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    console.error(`${error.message}\n${usage}`)
+    process.exitCode = 2
+  }
+}

@@ -76,25 +76,35 @@ class ImportViewWarnings(TypedDict):
 
 class _ImportView(TypedDict):
     import_id: str
+    # The last four are final.
     state: ImportState
+    # How the file was sent.
     source: ImportSource
     file_name: Optional[str]
+    # Rows that were read so far.
     rows_total: int
+    # Rows that were applied; 0 of a dry run.
     rows_applied: int
+    # Rows with errors.
     rows_failed: int
     # Rows that changed a profile as the preceding rows had left it; of a dry run, rows that would
     # change one.
     rows_changed: int
+    # Why the import failed; null if it did not.
     error: Optional[str]
+    # Link to the rows with errors; null until the end, and without such rows.
     error_file_url: Optional[str]
+    # Whether the import keeps what each row changes.
     keep_changes: bool
     # What the committed rows changed. Null without `keep_changes`, except for a dry run, which
     # applies nothing.
     changes: Optional[ImportChanges]
+    # Link to what each row changed; null without such a file.
     changes_file_url: Optional[str]
     # Why the import is held until somebody approves or cancels it, and when it fails otherwise. Of
     # a dry run: why the import would be held, with `until` null.
     held: Optional[ImportViewHeld]
+    # The type of each column, by key.
     types: Dict[str, Literal["string", "int", "decimal", "datetime"]]
     # Inferred types that may be wrong: values lose their spelling in an int or decimal, or few
     # values among the first rows made the key a string. Declare the type to choose it. Also

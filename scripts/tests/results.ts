@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import type { JsonTestResults } from 'vitest/node'
 import { root } from '../modules.ts'
 
 /** The parts of the tests, each with its vitest projects. `fast` and `long` together are `all`. */
@@ -21,25 +22,8 @@ export async function removeReport(part: Part): Promise<void> {
   await rm(reportOf(part), { force: true })
 }
 
-/** The JSON report of vitest, as far as it is read here. */
-interface Report {
-  numPassedTests: number
-  numFailedTests: number
-  numPendingTests: number
-  testResults: ReportedFile[]
-}
-
-/** A test file in the JSON report of vitest. */
-interface ReportedFile {
-  name: string
-  status: 'passed' | 'failed'
-  /** Why the file as a whole failed, or empty. */
-  message: string
-  assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
-}
-
 /** Reads the report of a part; undefined if its tests did not run to their end. */
-async function readReport(part: Part): Promise<Report | undefined> {
+async function readReport(part: Part): Promise<JsonTestResults | undefined> {
   const text = await readFile(reportOf(part), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : JSON.parse(text)
 }
@@ -54,7 +38,9 @@ export async function failuresOf(ran: readonly Part[]): Promise<string[]> {
     const report = await readReport(part)
     for (const { name, status, message, assertionResults } of report?.testResults ?? []) {
       const failed = assertionResults.filter((result) => result.status === 'failed')
-      const reasons = failed.map(({ fullName, failureMessages: [reason = ''] }) => `${fullName}: ${firstLine(reason)}`)
+      const reasons = failed.map(
+        ({ fullName, failureMessages }) => `${fullName}: ${firstLine(failureMessages?.[0] ?? '')}`,
+      )
       if (status === 'failed' && failed.length === 0) reasons.push(firstLine(message))
       failures.push(...reasons.map((reason) => `failed: ${relative(root, name)}: ${reason}`))
     }

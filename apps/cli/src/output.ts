@@ -8,8 +8,11 @@ export function print(command: Command, document: unknown, text: () => string): 
   process.stdout.write(`${json ? printableJson(document) : text()}\n`)
 }
 
-/** Prints a list as {@link print} does. Its table fits the terminal, unless `--wide` is given. */
+/**
+ * Prints a list as {@link print} does. Its table fits the terminal, unless `--wide` is given. A terminal that does not
+ * know its size, as in a container, counts as one of 80 columns.
+ */
 export function printList(command: Command, document: unknown, rows: Rows, empty: string): void {
   const isCut = process.stdout.isTTY && command.opts<{ wide?: true }>().wide !== true
-  print(command, document, () => table(rows, empty, isCut ? process.stdout.columns : undefined))
+  print(command, document, () => table(rows, empty, isCut ? process.stdout.columns || 80 : undefined))
 }

@@ -39,7 +39,7 @@ export function describeImport(view: ImportView): string {
 
 /** Returns whose imports are paused, for an import that is. */
 export function describePause({ all_apps_paused: isOfAll }: ImportView): string {
-  return `imports of ${isOfAll ? 'all apps' : 'the app'} are paused`
+  return `imports of ${isOfAll ? 'all apps' : 'the app'} are paused by an operator`
 }
 
 function holdOf({ reasons, until }: NonNullable<ImportView['held']>) {

@@ -45,6 +45,12 @@ test('in a smaller width, a table names the columns that it leaves out', () => {
   ])
 })
 
+test('the names of many columns that are left out take several lines', () => {
+  const others = { APPLIED: 1, CHANGED: 1, SOURCE: 'v3', STARTED: requested, FINISHED: requested }
+  const text = table([{ IMPORT: id, STATE: 'failed', ROWS: 1, ...others }], '', 55)
+  expect(text.split('\n').slice(-2)).toEqual(['--wide also shows APPLIED, CHANGED, SOURCE, STARTED,', 'FINISHED'])
+})
+
 test('in a list of failures, other columns give way to the error in the second one', () => {
   const error = 'the header has no column user_id, which names the users'
   const failures = [{ IMPORT: id, ERROR: error, FILE: 'customers-of-all-shops.csv', ROWS: 1 }]

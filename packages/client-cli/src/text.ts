@@ -65,7 +65,11 @@ export function table(rows: Rows, empty: string, limit = Number.POSITIVE_INFINIT
   if (fitting.length < Math.min(3, all.length - 1)) return rows.map(fields).join('\n\n')
   const text = linesOf(fit(fitting, limit))
   const left = all.slice(fitting.length).map(({ name }) => name)
-  return left.length === 0 ? text : `${text}\n\n--wide also shows ${left.join(', ')}`
+  return left.length === 0 ? text : `${text}\n\n${wrapped(`--wide also shows ${left.join(', ')}`, limit)}`
+}
+
+function wrapped(text: string, width: number): string {
+  return text.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, 'g'), '$1\n')
 }
 
 function columnOf(rows: Rows, name: string, isFirst: boolean): Column {

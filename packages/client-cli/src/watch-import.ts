@@ -1,4 +1,4 @@
-import type { ImportView, Sluice } from '@sluice/client'
+import type { ImportState, ImportView, Sluice } from '@sluice/client'
 import { limits } from '@sluice/contract/limits'
 import { countRows } from './file-rows.ts'
 import { describePause } from './import-text.ts'
@@ -47,7 +47,8 @@ class Watch {
   readonly #closed = new AbortController()
   /** Number of rows of the file; undefined until they are counted. Counting a large file takes seconds. */
   #rows: number | undefined
-  #preceding = 0
+  /** Undefined until the API has told. */
+  #preceding: readonly ImportView[] | undefined
   #asked: Promise<void> | undefined
   /** When the import was last seen waiting, or first seen. */
   #startedAt = performance.now()
@@ -87,16 +88,15 @@ class Watch {
     this.#startedAt = performance.now()
     this.#rowsBefore = view.rows_total
     if (view.paused) return { label: describePause(view), facts: [] }
-    this.#asked ??= countPreceding(this.#client, view)
+    this.#asked ??= findPreceding(this.#client, view)
       .then((preceding) => {
         this.#preceding = preceding
       })
-      .catch(() => {}) // Without the number, the line says less.
+      .catch(() => {}) // Without them, the line says less.
       .finally(() => {
         this.#asked = undefined
       })
-    const behind = this.#preceding === 1 ? '1 import' : `${count(this.#preceding)} imports`
-    return { label: this.#preceding === 0 ? 'queued' : `queued behind ${behind}`, facts: [] }
+    return { label: describeQueue(view, this.#preceding), facts: [] }
   }
 
   close(): void {
@@ -104,12 +104,32 @@ class Watch {
   }
 }
 
-/** Returns how many imports of the newest page precede an import in its order: dry runs have an order of their own. */
-async function countPreceding(client: Sluice, view: ImportView): Promise<number> {
-  let [listed, preceding] = [0, 0]
+/** What an import does that has not ended, while another one waits for it. */
+const activities: Readonly<Partial<Record<ImportState, string>>> = {
+  awaiting_upload: 'has no file yet',
+  queued: 'waits for a worker',
+  processing: 'is running',
+  held: 'is held for approval',
+}
+
+/** Returns why an import waits that is not paused. The last of the imports that precede it runs next. */
+function describeQueue({ state }: ImportView, preceding: readonly ImportView[] | undefined): string {
+  const next = preceding?.at(-1)
+  if (!preceding || !next) return preceding && state === 'queued' ? 'queued, waits for a worker' : 'queued'
+  const behind = preceding.length === 1 ? '1 import, which' : `${count(preceding.length)} imports, the first of which`
+  return `queued behind ${behind} ${activities[next.state]}`
+}
+
+/**
+ * Returns the imports of the newest page that precede an import in its order, newest first: dry runs have an order of
+ * their own.
+ */
+async function findPreceding(client: Sluice, view: ImportView): Promise<ImportView[]> {
+  const preceding: ImportView[] = []
+  let listed = 0
   let isFound = false
   for await (const each of client.imports()) {
-    if (isFound && each.finished_at === null && each.dry_run === view.dry_run) preceding++
+    if (isFound && each.finished_at === null && each.dry_run === view.dry_run) preceding.push(each)
     isFound ||= each.import_id === view.import_id
     if (++listed === limits.importsPerPage) break
   }

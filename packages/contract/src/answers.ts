@@ -72,8 +72,8 @@ export type ImportChanges = z.output<typeof importChanges>
 export const importView = z
   .object({
     import_id: z.uuid(),
-    state: importState,
-    source: importSource,
+    state: importState.meta({ description: 'The last four are final.' }),
+    source: importSource.meta({ description: 'How the file was sent.' }),
     file_name: z.string().nullable(),
     dry_run: z.literal(true).optional().meta({ description: 'Present only for a dry run, which applies no row.' }),
     retry_of: z.uuid().optional().meta({
@@ -88,25 +88,30 @@ export const importView = z
       .literal(true)
       .optional()
       .meta({ description: 'Present only with `paused`, if all apps are paused.' }),
-    rows_total: z.int().nonnegative(),
-    rows_applied: z.int().nonnegative(),
-    rows_failed: z.int().nonnegative(),
-    rows_changed: z.int().nonnegative().meta({
+    rows_total: count.meta({ description: 'Rows that were read so far.' }),
+    rows_applied: count.meta({ description: 'Rows that were applied; 0 of a dry run.' }),
+    rows_failed: count.meta({ description: 'Rows with errors.' }),
+    rows_changed: count.meta({
       description:
         'Extension of Sluice: rows that changed a profile as the preceding rows had left it; of a dry run, rows that would change one.',
     }),
-    error: z.string().nullable(),
-    error_file_url: z.url().nullable(),
+    error: z.string().nullable().meta({ description: 'Why the import failed; null if it did not.' }),
+    error_file_url: z.url().nullable().meta({
+      description: 'Link to the rows with errors; null until the end, and without such rows.',
+    }),
     error_file_ends_before_row: z.int().positive().optional().meta({
       description:
         'Present only if the error file leaves rows out: invalid rows from this data row on are counted, but not kept. Row 1 follows the header. 1 if there is no error file.',
     }),
-    keep_changes: z.boolean(),
+    keep_changes: z.boolean().meta({ description: 'Whether the import keeps what each row changes.' }),
     changes: importChanges.nullable().meta({
       description:
         'What the committed rows changed. Null without `keep_changes`, except for a dry run, which applies nothing.',
     }),
-    changes_file_url: z.url().nullable(),
+    changes_file_url: z
+      .url()
+      .nullable()
+      .meta({ description: 'Link to what each row changed; null without such a file.' }),
     changes_file_ends_before_row: z.int().positive().optional().meta({
       description:
         'Present only if the changes file leaves rows out: the first row with changes that it lacks. 1 if there is no file.',
@@ -118,7 +123,7 @@ export const importView = z
         description:
           'Why the import is held until somebody approves or cancels it, and when it fails otherwise. Of a dry run: why the import would be held, with `until` null.',
       }),
-    types: z.record(z.string(), type),
+    types: z.record(z.string(), type).meta({ description: 'The type of each column, by key.' }),
     warnings: z.array(importWarning).meta({
       description:
         'Inferred types that may be wrong: values lose their spelling in an int or decimal, or few values among the first rows made the key a string. Declare the type to choose it. Also columns that are ignored because their keys are disabled.',

@@ -57,6 +57,30 @@ describe.skipIf(inject('chromium') === undefined)('the page of the API document'
     expect(problems).toEqual([])
   })
 
+  test('shows the members of bodies in a table, and finds a route by a member or its description', async () => {
+    const { page, problems } = await openPage()
+    const routes = page.getByRole('navigation').getByRole('listitem').filter({ visible: true })
+    for (const words of ['changes_file_ends_before_row', 'laCKS first row with changes']) {
+      await page.getByRole('searchbox').fill(words)
+      expect(await routes.allTextContents(), words).toContainEqual(expect.stringContaining('State of an import'))
+      expect(await routes.allTextContents(), words).not.toContainEqual(expect.stringContaining('One user'))
+    }
+    await page.goto('http://api.test/docs#requestBulkImport')
+    const rows = page.getByRole('row').filter({ visible: true })
+    const textOf = async (member: string) => await rows.filter({ hasText: member }).getByRole('cell').allTextContents()
+    expect(await textOf('checksum')).toEqual([
+      'checksum',
+      'string (24 characters)',
+      'yes',
+      'MD5 digest of the file as sent, in base64.',
+    ])
+    expect(await textOf('hold_if.failed_percent')).toEqual(['hold_if.failed_percent', 'number (0 to 100)', 'no', ''])
+    expect(await textOf('direct_upload.headers.Content-MD5')).toContain('string')
+    await expectAccessible(page)
+    await takePictures(page, 'api-document-members')
+    expect(problems).toEqual([])
+  })
+
   test('leads to the page about the use of the API, which can be read on any screen', async () => {
     const { page, problems } = await openPage()
     await page.getByRole('main').getByRole('link', { name: 'How to use the API' }).click()

@@ -221,6 +221,21 @@ describe('the document', () => {
     }
   })
 
+  test.each(['curl', 'JavaScript', 'Python'])(
+    'the examples in %s send the method and headers of the route',
+    (language) => {
+      for (const { method, security, parameters = [], requestBody, 'x-codeSamples': samples = [] } of operations) {
+        const source = samples.find(({ label }) => label === language)?.source ?? ''
+        const hasKey = parameters.some(({ name }) => name === 'Idempotency-Key')
+        expect(source.includes('X-Service-Token'), source).toBe(security.length > 0)
+        expect(source.includes('Idempotency-Key'), source).toBe(hasKey)
+        expect(source.includes('Content-Type'), source).toBe(requestBody !== undefined)
+        const implied = language === 'curl' && requestBody !== undefined ? 'POST' : 'GET'
+        if (method !== implied) expect(source).toMatch(new RegExp(`(?:-X |method(?:: |=)")${method}`))
+      }
+    },
+  )
+
   test.each(['openapi.json', 'docs'])('a client that has /%s gets 304', async (path) => {
     const etag = (await fetch(`${api.url}/${path}`)).headers.get('etag') ?? ''
     for (const [tags, status] of [

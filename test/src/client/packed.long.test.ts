@@ -24,17 +24,28 @@ beforeAll(async () => {
   stack = await openSharedStack()
   folder = await mkdtemp(join(tmpdir(), 'sluice-client-project-'))
   const built = join(folder, 'built')
-  await run(root, process.execPath, 'scripts/build-client.ts', built)
-  const packed = await run(folder, 'npm', 'pack', './built', '--json', '--loglevel=error')
-  const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
-  await rm(built, { recursive: true })
+  const [install] = /npm install .*/.exec(await run(root, process.execPath, 'scripts/build-client.ts', built)) ?? ['']
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module' }))
-  await run(folder, 'npm', 'install', `./${filename}`, '--offline', '--no-audit', '--no-fund', '--loglevel=error')
+  await run(folder, 'sh', '-c', `${install} --offline --no-audit --no-fund`)
+  await rm(built, { recursive: true })
 }, 120_000)
 
 afterAll(async () => {
   await stack.close()
   await rm(folder, { recursive: true, force: true })
+})
+
+test('the build explains itself, and makes no folder of what looks like an option', async () => {
+  const build = (...args: string[]) =>
+    runProgram(process.execPath, [join(root, 'scripts/build-client.ts'), ...args], { cwd: folder, env })
+  const before = await readdir(folder)
+  expect(await build('--help')).toMatchObject({ code: 0, output: expect.stringContaining('FOLDER is emptied first') })
+  for (const wrong of [
+    ['--out', 'x'],
+    ['x', 'y'],
+  ])
+    expect(await build(...wrong)).toMatchObject({ code: 2, output: expect.stringContaining('usage: npm run build') })
+  expect(await readdir(folder)).toEqual(before)
 })
 
 test('the installed package has no dependencies, and names no package of the workspace', async () => {

@@ -19,14 +19,14 @@ export function shellBlocks(text: string): string[] {
 
 /** Replaces the default addresses of `npm start` with the addresses of the running stack. */
 export function withAddresses(script: string, info: StackInfo): string {
-  const addresses = [
-    ['localhost:3000', info.api],
-    ['localhost:3001', info.dashboard],
-    ['localhost:3002', info.storage],
-    ['localhost:3003', info.inbox],
-    ['localhost:3006', info.s3_gateway],
-  ] as const
-  return addresses.reduce((text, [host, url = '']) => text.replaceAll(host, new URL(url).host), script)
+  const addresses: Record<string, string | undefined> = {
+    3000: info.api,
+    3001: info.dashboard,
+    3002: info.storage,
+    3003: info.inbox,
+    3006: info.s3_gateway,
+  }
+  return script.replaceAll(/127\.0\.0\.1:(300\d)\b/g, (host, port) => new URL(addresses[port] ?? `http://${host}`).host)
 }
 
 export interface Session {

@@ -60,3 +60,20 @@ test('a client lists its imports, imports a file with a key of its own, exports,
     rows_failed: 0,
   })
 }, 120_000)
+
+test('an export whose file cannot be written is wrong usage, and is not requested', async () => {
+  const { appId, token } = await openApp(stack)
+  const file = join(folder, 'a-file')
+  await writeFile(file, '')
+  for (const [out, message] of [
+    [folder, `--out must name a file, and ${folder} is a folder`],
+    [join(folder, 'missing', 'out.csv.gz'), `--out: there is no folder ${join(folder, 'missing')}`],
+    [join(file, 'out.csv.gz'), `--out: there is no folder ${file}`],
+    [join(folder, 'x'.repeat(250)), `--out: ${folder} cannot be written to: ENAMETOOLONG`],
+  ] as const) {
+    const refused = await stack.sluice('export', '--token', token, '--out', out)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)])
+  }
+  const requested = stack.db.selectFrom('exports').select('export_id').where('app_id', '=', appId)
+  expect(await requested.execute()).toEqual([])
+})

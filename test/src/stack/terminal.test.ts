@@ -20,7 +20,7 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
 
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
   const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
-  await until('the state of the import', async () => terminal.shown().includes('imports of the app are paused'))
+  await until('the state of the import', async () => terminal.shown().includes('the app are paused by an operator'))
   const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
   terminal.type('\x03')
   expect(await terminal.code).toBe(130)
@@ -43,11 +43,29 @@ onLinux('import --wait shows what it waits for, then a bar of rows, and at the e
 
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
   const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
-  await until('the place in the queue', async () => terminal.shown().includes('queued behind 2 imports'))
-  for (const { importId } of preceding) expect((await stack.sluice('imports', 'cancel', importId)).code).toBe(0)
+  for (const [index, reason] of ['2 imports, the first of which has no file yet', '1 import, which has'].entries()) {
+    await until('the place in the queue', async () => terminal.shown().includes(`queued behind ${reason}`))
+    expect((await stack.sluice('imports', 'cancel', preceding[index]?.importId ?? '')).code).toBe(0)
+  }
   expect(await terminal.code).toBe(0)
   expect(terminal.shown()).toMatch(/completed █+ 100 % {2}3 rows {2}\d+ rows\/s {2}2 with errors\r\n/)
   expect(terminal.shown()).toMatch(/Errors:\r\nROWS {2}ERROR\r\n {3}2 {2}user_id is unregistered user\r\n/)
+})
+
+onLinux('import --wait says that the import before it is held for approval', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  await using scratch = await openScratch('sluice-terminal-')
+  const file = join(scratch.path, 'people.csv')
+  const { token } = await openApp(stack, ['a'])
+  await writeFile(file, 'user_id,age\na,7\n')
+  const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
+  const held = await stack.sluice(...args, '--hold-if', 'always')
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
+  await until('the reason', async () => terminal.shown().includes('behind 1 import, which is held for approval'))
+  const [, heldId = ''] = /Import (\S+)/.exec(held.stderr) ?? []
+  expect((await stack.sluice('imports', 'approve', heldId)).code).toBe(0)
+  expect(await terminal.code).toBe(0)
 })
 
 // changes.md §2, The decision.
@@ -83,6 +101,7 @@ onLinux('a list fits the terminal, names what it leaves out, and shows it with -
   expect(narrow.at(-1)).toMatch(/^--wide also shows .*FINISHED, ERROR$/)
   expect(narrow.filter((line) => line.length > 80)).toEqual([])
   expect((await list(80, '--wide'))[0]).toMatch(/^IMPORT .* FINISHED +ERROR$/)
+  expect((await list(0))[0]).toBe(narrow[0])
   expect((await list(40))[0]).toMatch(new RegExp(`^IMPORT +${importId}$`))
 })
 

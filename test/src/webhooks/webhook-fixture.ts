@@ -7,6 +7,7 @@ import {
   addEndpoint,
   type Deliverer,
   delivererSettings,
+  dueDeliveries,
   enqueueEvent,
   openAddressRule,
   openDeliverer,
@@ -86,4 +87,22 @@ export async function states({ db }: Pick<WebhookFixture, 'db'>): Promise<string
     .orderBy('delivery_id')
     .execute()
   return rows.map(({ state }) => state)
+}
+
+/** Returns the delivery that is due. Throws if there are several or none. */
+export async function onlyDue({ db }: Pick<WebhookFixture, 'db'>) {
+  const [delivery, ...others] = await dueDeliveries(db, 10)
+  if (delivery === undefined || others.length > 0) throw new Error(`${others.length + 1} deliveries are due`)
+  return delivery
+}
+
+/** Records an event, and makes one attempt to deliver it. */
+export async function attempt(fixture: WebhookFixture) {
+  await recordAnyEvent(fixture, { data: { name: 'value' } })
+  const delivery = await onlyDue(fixture)
+  return { delivery, result: await fixture.deliverer.deliver(delivery) }
+}
+
+export async function retryUntil({ db }: Pick<WebhookFixture, 'db'>, time: Date): Promise<void> {
+  await db.updateTable('webhook_deliveries').set({ retry_until: time }).execute()
 }

@@ -4,11 +4,43 @@ import type { CodeSample, Operation } from './document-types.ts'
 interface SampleRequest {
   method: string
   url: string
-  needsToken: boolean
+  headers: SampleHeader[]
   /** Media type of the body; undefined without a body. */
   type?: string | undefined
   /** The body, if it is JSON. Otherwise it is a file. */
   json?: unknown
+}
+
+/** A header, with its value as each language writes it. */
+interface SampleHeader {
+  name: string
+  shell: string
+  javaScript: string
+  python: string
+  /** The module that the value in Python needs. */
+  module?: string
+}
+
+const token: SampleHeader = {
+  name: 'X-Service-Token',
+  shell: '$TOKEN',
+  javaScript: 'process.env.TOKEN',
+  python: 'os.environ["TOKEN"]',
+  module: 'os',
+}
+
+/** Each run of an example is a request of its own, so it has a key of its own. */
+const idempotencyKey: SampleHeader = {
+  name: 'Idempotency-Key',
+  shell: '$(openssl rand -hex 16)',
+  javaScript: 'crypto.randomUUID()',
+  python: 'str(uuid.uuid4())',
+  module: 'uuid',
+}
+
+const typeHeader = (type: string): SampleHeader => {
+  const quoted = JSON.stringify(type)
+  return { name: 'Content-Type', shell: type, javaScript: quoted, python: quoted }
 }
 
 /**
@@ -22,7 +54,11 @@ export function codeSamples(apiUrl: string, method: string, path: string, operat
   const request = {
     method,
     url: apiUrl + path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(examples.get(name) ?? '')),
-    needsToken: security.length > 0,
+    headers: [
+      ...(security.length > 0 ? [token] : []),
+      ...(examples.has(idempotencyKey.name) ? [idempotencyKey] : []),
+      ...(type === undefined ? [] : [typeHeader(type)]),
+    ],
     type,
     json: type === 'application/json' ? Object.values(content?.examples ?? {})[0]?.value : undefined,
   }
@@ -33,29 +69,27 @@ export function codeSamples(apiUrl: string, method: string, path: string, operat
   ]
 }
 
-function curl({ method, url, needsToken, type, json }: SampleRequest): string {
+function curl({ method, url, headers, type, json }: SampleRequest): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+  const implied = type === undefined ? 'GET' : 'POST'
   return [
-    `curl -i ${method === 'DELETE' ? '-X DELETE ' : ''}${quoted(url)}`,
-    ...(needsToken ? ['-H "X-Service-Token: $TOKEN"'] : []),
-    ...(type === undefined ? [] : [`-H ${quoted(`Content-Type: ${type}`)}`]),
+    `curl -i ${method === implied ? '' : `-X ${method} `}${quoted(url)}`,
+    ...headers.map(({ name, shell }) => `-H "${name}: ${shell}"`),
     ...(json === undefined ? [] : [`-d ${quoted(indented(JSON.stringify(json, null, 2), 2))}`]),
     ...(type === undefined || json !== undefined ? [] : [`--data-binary @${fileOf(type)}`]),
   ].join(' \\\n  ')
 }
 
-function javaScript({ method, url, needsToken, type, json }: SampleRequest): string {
-  const headers = [
-    ...(needsToken ? ['"X-Service-Token": process.env.TOKEN'] : []),
-    ...(type === undefined ? [] : [`"Content-Type": ${JSON.stringify(type)}`]),
-  ]
+function javaScript({ method, url, headers, type, json }: SampleRequest): string {
   const body =
     json === undefined
       ? `await openAsBlob("${fileOf(type)}")`
       : `JSON.stringify(${indented(JSON.stringify(json, null, 2), 2)})`
   const options = [
     ...(method === 'GET' ? [] : [`method: "${method}"`]),
-    ...(headers.length === 0 ? [] : [`headers: { ${headers.join(', ')} }`]),
+    ...(headers.length === 0
+      ? []
+      : [`headers: {\n${headers.map((each) => `    "${each.name}": ${each.javaScript},\n`).join('')}  }`]),
     ...(type === undefined ? [] : [`body: ${body}`]),
   ].map((option) => `  ${option},\n`)
   const list = options.length === 0 ? '' : `, {\n${options.join('')}}`
@@ -66,20 +100,18 @@ function javaScript({ method, url, needsToken, type, json }: SampleRequest): str
   ].join('')
 }
 
-function python({ method, url, needsToken, type, json }: SampleRequest): string {
-  const headers = [
-    ...(needsToken ? ['"X-Service-Token": os.environ["TOKEN"]'] : []),
-    ...(type === undefined ? [] : [`"Content-Type": ${JSON.stringify(type)}`]),
-  ]
+function python({ method, url, headers, type, json }: SampleRequest): string {
   const data =
     json === undefined ? `open("${fileOf(type)}", "rb").read()` : `json.dumps(${indented(literal(json), 4)}).encode()`
   const options = [
     JSON.stringify(url),
     `method="${method}"`,
-    ...(headers.length === 0 ? [] : [`headers={${headers.join(', ')}}`]),
+    ...(headers.length === 0
+      ? []
+      : [`headers={\n${headers.map((each) => `        "${each.name}": ${each.python},\n`).join('')}    }`]),
     ...(type === undefined ? [] : [`data=${data}`]),
   ].map((option) => `    ${option},\n`)
-  const modules = [...(json === undefined ? [] : ['json']), ...(needsToken ? ['os'] : []), 'urllib.request']
+  const modules = [json === undefined ? [] : 'json', headers.map((each) => each.module ?? []), 'urllib.request'].flat(2)
   return [
     ...modules.map((name) => `import ${name}\n`),
     `\nrequest = urllib.request.Request(\n${options.join('')})\n`,

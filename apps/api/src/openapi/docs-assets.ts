@@ -19,13 +19,16 @@ main:not(:target, :has(:target)) > #start { display: block; } main:target > sect
 code, pre { font: 0.9em/1.45 ui-monospace, monospace; } code { overflow-wrap: anywhere; }
 pre { background: var(--soft); border-radius: 6px; margin: 0.4rem 0; overflow-x: auto; padding: 0.75rem; }
 table { border-collapse: collapse; margin: 0.6rem 0; width: 100%; } th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem 0.3rem 0;
-  text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; }
+  text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; } .members code { overflow-wrap: break-word; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); font-weight: bold; }
 .mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; font-weight: normal; padding: 0.1rem 0.4rem; }
 @media (max-width: 50rem) {
   body { display: block; } main { padding: 0.5rem 1rem 3rem; }
-  td:first-child code { white-space: normal; }
+  td:first-child code { white-space: normal; } .members th { display: none; }
+  .members tr { border-bottom: 1px solid var(--line); display: flex; flex-wrap: wrap; padding: 0.3rem 0; }
+  .members td { border: 0; min-width: 0; padding: 0 1rem 0 0; } .members td:last-child { flex-basis: 100%; }
+  .members td:nth-child(3)::before { content: 'required: '; }
   aside { border: 0 solid var(--line); border-bottom-width: 1px; height: auto; max-height: 45vh; position: static; }
 }
 `

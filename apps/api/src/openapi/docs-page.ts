@@ -2,6 +2,7 @@ import { Html, html } from '@sluice/html'
 import { script, style } from './docs-assets.ts'
 import type { ApiDocument, CodeSample, Content, JsonSchema, Operation, Response } from './document-types.ts'
 import { guideNames, guides } from './guides.ts'
+import { type Member, membersOf } from './members.ts'
 
 interface DocumentedOperation {
   method: string
@@ -18,6 +19,7 @@ export function docsPage(document: ApiDocument): string {
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
+  const tableOf = (schema: JsonSchema) => memberTable(membersOf(schema, components.schemas))
   const ofTag = (tag: string) => operations.filter(({ operation }) => operation.tags.includes(tag))
   return html`<!doctype html>
 <html lang="en">
@@ -45,9 +47,9 @@ ${tags.map((tag) => html`<h2>${tag.name}</h2><ul>${ofTag(tag.name).map(entry)}</
 ${text(info.description)}
 <table>${tags.map((tag) => html`<tr><td><b>${tag.name}</b></td><td>${inline(tag.description)}</td></tr>`)}</table>
 </section>
-${tags.map((tag) => ofTag(tag.name).map(section))}
+${tags.map((tag) => ofTag(tag.name).map((each) => section(each, tableOf)))}
 <section id="schemas"><h2>Schemas</h2>
-${Object.entries(components.schemas).map(schemaEntry)}
+${Object.entries(components.schemas).map(([name, each]) => html`<h3 id="schema-${name}">${name}</h3>${tableOf(each)}\n`)}
 </section>
 </main>
 <script>${new Html(script)}</script>
@@ -60,7 +62,10 @@ function entry({ method, operation }: DocumentedOperation): Html {
   return html`<li><a href="#${operation.operationId}"><span class="method">${method}</span>${operation.summary}</a></li>`
 }
 
-function section({ method, path, operation }: DocumentedOperation): Html {
+/** Returns what the page shows of a schema. */
+type Describe = (schema: JsonSchema) => Html | undefined
+
+function section({ method, path, operation }: DocumentedOperation, tableOf: Describe): Html {
   const { parameters = [], requestBody, responses } = operation
   const rows = parameters.map(
     ({ name, description, example }) =>
@@ -72,9 +77,9 @@ function section({ method, path, operation }: DocumentedOperation): Html {
 ${text(operation.description)}
 ${samples(operation)}
 ${rows.length > 0 && html`<h3>Parameters</h3><table>${rows}</table>`}
-${requestBody && html`<h3>Request</h3>${text(requestBody.description)}${bodies(requestBody.content)}`}
+${requestBody && html`<h3>Request</h3>${text(requestBody.description)}${bodies(requestBody.content, tableOf)}`}
 <h3>Answers</h3>
-${Object.entries(responses).map(responseEntry)}
+${Object.entries(responses).map(([status, each]) => responseEntry(status, each, tableOf))}
 </section>
 `
 }
@@ -82,7 +87,7 @@ ${Object.entries(responses).map(responseEntry)}
 function samples({ operationId, 'x-codeSamples': all = [] }: Operation): Html {
   const each = ({ label, source }: CodeSample, index: number) =>
     html`<details name="sample-${operationId}" data-language="${label}"${index === 0 && new Html(' open')}><summary>${label}</summary>
-<pre>${source}</pre></details>
+<pre tabindex="0">${source}</pre></details>
 `
   return html`<h3>Example</h3>\n${all.map(each)}`
 }
@@ -96,33 +101,41 @@ function marks(operation: Operation): Html[] {
   return names.map((name) => html` <span class="mark">${name}</span>`)
 }
 
-function responseEntry([status, { description, headers = {}, content = {} }]: [string, Response]): Html {
+function responseEntry(status: string, { description, headers = {}, content = {} }: Response, tableOf: Describe): Html {
+  const isSuccess = status.startsWith('2')
   const rows = Object.entries(headers).map(
     ([name, header]) => html`<tr><td><code>${name}</code></td><td>${inline(header.description)}</td></tr>`,
   )
-  return html`<details${status.startsWith('2') && new Html(' open')}><summary><b>${status}</b> ${inline(description)}</summary>
+  return html`<details${isSuccess && new Html(' open')}><summary><b>${status}</b> ${inline(description)}</summary>
 ${rows.length > 0 && html`<table>${rows}</table>`}
-${bodies(content)}</details>
+${bodies(content, isSuccess ? tableOf : schemaLink)}</details>
 `
 }
 
-function bodies(content: Record<string, Content>): Html[] {
+function bodies(content: Record<string, Content>, describe: Describe): Html[] {
   return Object.entries(content).map(([type, { schema, examples }]) => {
     const shown = Object.values(examples).map(({ summary, value }) => {
       const code = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
-      return html`${summary !== undefined && html`<p>${inline(summary)}</p>`}<pre>${code}</pre>\n`
+      return html`${summary !== undefined && html`<p>${inline(summary)}</p>`}<pre tabindex="0">${code}</pre>\n`
     })
-    return html`<p><code>${type}</code>${schemaLink(schema)}</p>${shown}\n`
+    return html`<p><code>${type}</code></p>${describe(schema)}${shown}\n`
   })
 }
 
+/** Returns a link: the same bodies of errors are answered everywhere. */
 function schemaLink({ $ref }: JsonSchema): Html | undefined {
   const name = typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
-  return name === undefined ? undefined : html` of schema <a href="#schema-${name}">${name}</a>`
+  return name === undefined ? undefined : html`<p>Schema <a href="#schema-${name}">${name}</a></p>`
 }
 
-function schemaEntry([name, schema]: [string, JsonSchema]): Html {
-  return html`<h3 id="schema-${name}">${name}</h3><pre>${JSON.stringify(schema, null, 2)}</pre>\n`
+function memberTable(members: Member[]): Html | undefined {
+  const rows = members.map(
+    ({ path, type, isRequired, description }) =>
+      html`<tr><td><code>${path}</code></td><td><code>${type}</code></td><td>${isRequired ? 'yes' : 'no'}</td><td>${inline(description)}</td></tr>\n`,
+  )
+  return rows.length === 0
+    ? undefined
+    : html`<table class="members"><tr><th>Member</th><th>Type</th><th>Required</th><th>Meaning</th></tr>\n${rows}</table>`
 }
 
 /** Returns the HTML of paragraphs with code and bold text, the only Markdown that the document uses. */

@@ -55,7 +55,7 @@ function markdownOf(name: GuideName, apiUrl: string): string {
   const text = readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), 'utf8')
   const served = `#|https?:|(?:${guideNames.join('|')})\\.md`
   return text
-    .replaceAll('http://localhost:3000', apiUrl)
+    .replaceAll('http://127.0.0.1:3000', apiUrl)
     .replaceAll(new RegExp(`\\[([^\\]]+)\\]\\((?!${served})[^)]+\\)`, 'g'), '$1')
     .replaceAll(/^<!--.*-->\n/gm, '')
 }

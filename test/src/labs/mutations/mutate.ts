@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { JsonTestResults } from 'vitest/node'
 import { copyRepository, root } from './copy.ts'
 
 /** A fault that is put into the code on purpose, with a test that must notice it. */
@@ -107,12 +108,7 @@ function projectOf(test: string): string {
   return test.startsWith('test/') ? 'system' : 'unit'
 }
 
-/** The JSON report of vitest, as far as it is read here. */
-interface Report {
-  testResults?: { assertionResults: { status: string; fullName: string }[] }[]
-}
-
-function verdictOf({ testResults = [] }: Report, title: string): Verdict {
+function verdictOf({ testResults }: JsonTestResults, title: string): Verdict {
   const ran = testResults
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ fullName, status }) => fullName.includes(title) && (status === 'passed' || status === 'failed'))
