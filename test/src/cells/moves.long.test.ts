@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { createAccessKey } from '@sluice/access-keys'
@@ -13,41 +11,24 @@ import { until } from '../environment/wait.ts'
 import { appSettings } from '../faults/harness/app-settings.ts'
 import { openClientApp, retry } from '../faults/harness/client.ts'
 import { bulkImport, declare, ended, put, requestImport, updateAge } from '../stack/client.ts'
-import { startCell } from './cell.ts'
+import { logicalPostgres, runMove, startCell, storageOf } from './cell.ts'
 
-const postgresSettings = { wal_level: 'logical' }
 /** A request whose answer was lost leaves an import without a file, for which the next ones wait. */
 const orderWait = { UPLOAD_ORDER_WAIT: '1s' }
 const users = Array.from({ length: 300 }, (_, index) => `u${index}`)
-
-/** Runs `sluice apps move`. Kills it after `lifeMs`, if given. Returns its exit code, null if it was killed. */
-async function runMove(env: Record<string, string>, args: readonly string[], lifeMs?: number): Promise<number | null> {
-  const cli = new URL('../../../apps/cli/src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [cli, 'apps', 'move', ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  const timer = lifeMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), lifeMs)
-  const [code] = (await once(child, 'exit')) as [number | null]
-  clearTimeout(timer)
-  return code
-}
 
 /** Returns the port of an S3 gateway, by what it reported. */
 const portOf = (info: Record<string, unknown>) => (info.address as { port: number }).port
 
 test('an app moves while clients write and its command is killed: nothing is lost or doubled, and its old addresses go on', async () => {
   const random = seeded(48)
-  const second = await startCell(1, { postgresSettings, env: { CELLS: '1=http://127.0.0.1:1', ...orderWait } })
-  const storage = Object.fromEntries(
-    Object.entries(second.storageSettings).map(([name, value]) => [name, String(value)]),
-  )
+  const second = await startCell(1, { ...logicalPostgres, env: { CELLS: '1=http://127.0.0.1:1', ...orderWait } })
   const [dashboard, gateway] = [await second.addServer('dashboard'), await second.addServer('s3-gateway')]
   const dashboardUrl = String(dashboard.info.url)
   const first = await startCell(0, {
-    postgresSettings,
+    ...logicalPostgres,
     env: {
-      ...storage,
+      ...storageOf(second),
       ...orderWait,
       CELLS: `1=${second.api}`,
       CELL_DASHBOARDS: `1=${dashboardUrl}`,

@@ -1,6 +1,6 @@
 import { type Database, sql } from '@sluice/database'
 
-/** The tables that grow with the users of all apps (docs/operations.md, Beyond one database). */
+/** The tables that grow with the users of all apps (docs/operations.md, When one Postgres is full). */
 export const partitionedTables = ['users', 'profiles', 'deletion_request_users'] as const
 
 /** How many parts each table gets. */

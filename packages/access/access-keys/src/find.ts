@@ -4,7 +4,7 @@ import { joinCalls } from '@sluice/joined-calls'
 
 const form = /^SLC([1-9]\d{0,8})K[0-9A-F]{16}$/
 
-/** Returns the app ID that the access key of a request names, in its `Authorization` or its address; undefined if none. */
+/** Returns the app ID that the access key in an `Authorization` or a signed address names; undefined without a key. */
 export function appOfSignedRequest(signed: string): number | undefined {
   const appId = /Credential=SLC([1-9]\d{0,8})K/.exec(signed)?.[1]
   return appId === undefined ? undefined : Number(appId)

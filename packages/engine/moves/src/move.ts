@@ -23,7 +23,7 @@ export class MoveRefused extends Error {
 /** The name of the publication, the slot, the subscription and the triggers of a move. */
 export const nameOf = ({ appId }: Move): string => `sluice_move_${appId}`
 
-/** The tables whose rows are guarded, and equal before the move. The unlogged ones stay behind: workers fill them again. */
+/** The tables whose rows are guarded and compared. The unlogged ones stay behind: workers fill them again. */
 export const guardedTables: readonly string[] = [
   'apps',
   ...appTables

@@ -8,6 +8,7 @@ import { benchImport } from './import/index.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchMixed } from './mixed.ts'
+import { benchMove } from './move.ts'
 import { benchRegister } from './register.ts'
 import { benchScale } from './scale/index.ts'
 import { benchStages } from './stages.ts'
@@ -23,6 +24,7 @@ const benches: Record<string, (args: readonly string[]) => Promise<boolean>> = {
   latency: benchLatency,
   memory: benchMemory,
   mixed: benchMixed,
+  move: benchMove,
   register: benchRegister,
   scale: benchScale,
   stages: benchStages,

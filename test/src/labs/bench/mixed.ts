@@ -171,7 +171,11 @@ function* linesOf(ids: Iterable<string>): Generator<string> {
 }
 
 /** Uploads a file as an import of an app. Returns the import's ID. */
-export async function upload({ api }: RunningStack, { token }: App, { path, bytes }: MadeFile): Promise<string> {
+export async function upload(
+  { api }: Pick<RunningStack, 'api'>,
+  { token }: Pick<App, 'token'>,
+  { path, bytes }: Pick<MadeFile, 'path' | 'bytes'>,
+): Promise<string> {
   const md5 = createHash('md5')
   await pipeline(createReadStream(path), md5)
   const declaration = { checksum: md5.digest('base64'), byte_size: String(bytes) }

@@ -4,7 +4,7 @@ import { quantile } from './measuring.ts'
 
 export interface LoadTarget {
   url: string
-  next(): { headers: Record<string, string>; body: string }
+  next(): { headers: Record<string, string>; body: string; onAnswer?(status: number): void }
   /** The expected HTTP status; any other status counts as an error. */
   expected: number
 }
@@ -14,6 +14,7 @@ export interface SpanResult {
   requests: number
   p50: number
   p99: number
+  max: number
   errors: number
 }
 
@@ -56,6 +57,7 @@ export function steadyLoad(target: LoadTarget, perSecond: number): SteadyLoad {
         requests: span.length,
         p50: quantile(latencies, 0.5),
         p99: quantile(latencies, 0.99),
+        max: Math.max(0, ...latencies),
         errors: span.filter(({ isError }) => isError).length,
       }
     },
@@ -71,7 +73,7 @@ export function steadyLoad(target: LoadTarget, perSecond: number): SteadyLoad {
 /** Sends the next request once. Returns the status of the answer; rejects if there is none. */
 function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
   return new Promise((resolve, reject) => {
-    const { headers, body } = next()
+    const { headers, body, onAnswer } = next()
     const sending = request(url, {
       method: 'POST',
       agent,
@@ -80,7 +82,10 @@ function send({ url, next }: LoadTarget, agent: Agent): Promise<number> {
     sending.on('error', reject)
     sending.on('response', (response) => {
       response.on('error', reject)
-      response.on('end', () => resolve(response.statusCode ?? 0))
+      response.on('end', () => {
+        onAnswer?.(response.statusCode ?? 0)
+        resolve(response.statusCode ?? 0)
+      })
       response.resume()
     })
     sending.end(body)
