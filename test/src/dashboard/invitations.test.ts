@@ -138,15 +138,17 @@ describe('the link of an invitation', () => {
     ['membership of another app', (email) => addElsewhere(email)],
     ['another app by invitation', (email) => acceptElsewhere(email)],
     ['the rights of an operator', (email) => addOperator(dashboard.db, email)],
-  ])('began a session that ends when the address gains %s', async (access, grant) => {
+  ])('began a session that ends, unlike that of a sign-in, when the address gains %s', async (access, grant) => {
     const shop = await openShop('owner.j@example.com')
     const email = `guest.${access.replaceAll(' ', '.')}@example.com`
     await add(shop, email)
     const guest = openVisitor(dashboard)
     expect((await guest.post(await linkTo(email))).status).toBe(303)
     expect((await guest.get(shop.settings)).status).toBe(200)
+    const signedIn = await signIn(dashboard, email)
     await grant(email)
     expect((await guest.get(shop.settings)).headers.get('location')).toContain('/sign-in')
+    expect((await signedIn.get(shop.settings)).status).toBe(200)
   })
 
   async function addElsewhere(email: string): Promise<void> {

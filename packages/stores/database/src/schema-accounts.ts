@@ -124,6 +124,8 @@ export interface SessionsTable {
   email: string
   created_at: Timestamp
   expires_at: Timestamp
+  /** Whether the session began with the link of an invitation. */
+  by_invitation: Generated<boolean>
   /** The account at an OpenID Connect provider; null if the session began with a mailed link. */
   issuer: string | null
   subject: string | null
