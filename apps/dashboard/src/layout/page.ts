@@ -32,7 +32,7 @@ export function redirectSaved(reply: FastifyReply, address: string): FastifyRepl
 }
 
 function layout(request: FastifyRequest, { title, area, content, goTo, scripts = [] }: Page): Html {
-  const isSaved = (request.query as { saved?: unknown }).saved !== undefined
+  const isSaved = (request.query as { saved?: unknown } | null)?.saved !== undefined
   const where = [title, request.visitedApp?.name, 'Sluice'].filter(Boolean).join(' · ')
   return html`<!doctype html>
 <html lang="en" data-theme="${themeOf(request)}"${!isReading(request) && html` data-answer`}>
