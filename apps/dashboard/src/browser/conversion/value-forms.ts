@@ -40,7 +40,7 @@ export const valueForms = {
 
 export type ValueForm = keyof typeof valueForms
 
-/** Returns the forms to choose from for a column. Dates have offsets if any has a time, or if one is `chosen` already. */
+/** Returns the forms to choose from for a column. Dates have offsets if any has a time, or if one is `chosen`. */
 export function offeredForms(values: readonly string[], chosen: ValueForm): Readonly<Record<ValueForm, string>> {
   const hasTimes = (form: ValueForm) =>
     values.some((value) => convertValue(value, form) !== value && convertValue(value, form)?.includes('T'))
