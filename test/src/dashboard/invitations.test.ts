@@ -133,6 +133,15 @@ describe('the link of an invitation', () => {
     expect(await recipients(shop)).toContain('member.h@example.com')
   })
 
+  test('leads a person who is signed in to the app, and keeps the session', async () => {
+    const shop = await openShop('owner.k@example.com')
+    const elsewhere = await openShop('member.k@example.com')
+    await add(shop, 'member.k@example.com')
+    const accepted = await elsewhere.owner.post(await linkTo('member.k@example.com'))
+    expect([accepted.status, accepted.headers.get('location')]).toEqual([303, `/apps/${shop.appId}`])
+    for (const { settings } of [shop, elsewhere]) expect((await elsewhere.owner.get(settings)).status).toBe(200)
+  })
+
   test.each<[access: string, grant: (email: string) => Promise<unknown>]>([
     ['another app', (email) => createApp(dashboard.db, { name: 'Elsewhere', email })],
     ['membership of another app', (email) => addElsewhere(email)],
