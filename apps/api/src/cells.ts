@@ -13,10 +13,7 @@ import { dropBody } from './request-body.ts'
  */
 export function forwardToCells(api: FastifyInstance, cells: CellRouter): void {
   const forwarder = openForwarder()
-  api.addHook('onClose', async () => {
-    cells.close()
-    forwarder.close()
-  })
+  api.addHook('onClose', async () => cells.close())
   api.addHook('onRequest', async (request, reply) => {
     const answer = await answerOfCell(request)
     if (answer === undefined) return

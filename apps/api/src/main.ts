@@ -46,8 +46,7 @@ await runService('api', { stopDeadlineMs, ownSettings: Object.keys(rateSettings)
   const services = { db: database.db, storage, apiUrl: settings.API_URL, settings, log }
   const waker = openWaker(store, services)
   const uploads = openUploadWatch(services, waker.wake)
-  const { CELL: own, CELLS: addresses } = settings
-  const cells = addresses && openCellRouter(services, { own, addresses })
+  const cells = openCellRouter(services, { own: settings.CELL, addresses: settings.CELLS })
   const context = { ...services, uploads, wakeWorker: waker.wake }
   const api = buildApi(context, {
     trustedProxies: settings.API_TRUSTED_PROXIES,

@@ -62,8 +62,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const requestLimiter = await openRequestLimiter(store, settings, log)
   const waker = openWaker(store, { db: database.db, settings, log })
   const signer = openSigner(database.db)
-  const { CELL: own, CELL_DASHBOARDS: addresses } = settings
-  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
+  const cells = openCellRouter({ db: database.db, log }, { own: settings.CELL, addresses: settings.CELL_DASHBOARDS })
   const dashboard = buildDashboard(
     {
       ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
@@ -91,8 +90,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     drainMs: settings.DRAIN_DELAY,
     async stop() {
       await dashboard.close()
-      await waker.close()
-      for (const limiter of [signInLimiter, uploadLimiter, requestLimiter]) await limiter.close()
+      for (const each of [waker, signInLimiter, uploadLimiter, requestLimiter]) await each.close()
       mails.close()
       storage.close()
       await database.close()

@@ -5,23 +5,17 @@ import { S3Error } from '@sluice/s3-endpoint'
 import { forwardsOf, openForwarder } from '@sluice/service'
 
 /**
- * Opens the forwarding of requests whose access key names an app in another cell. That cell's gateway verifies the
- * signature, which covers the address that the client knows. `forward` returns its answer; undefined if this gateway
+ * Forwards each request whose access key names an app in another cell. That cell's gateway verifies the signature,
+ * which covers the address that the client knows. Returns a function that returns its answer; undefined if this gateway
  * is to answer.
  */
-export function openForwarding(cells: CellRouter) {
+export function forwardToCells(cells: CellRouter): (request: IncomingMessage) => Promise<IncomingMessage | undefined> {
   const forwarder = openForwarder()
-  return {
-    async forward(request: IncomingMessage): Promise<IncomingMessage | undefined> {
-      const appId = appOfSignedRequest(`${request.headers.authorization ?? request.url}`)
-      const address = await cells.addressOf(appId, forwardsOf(request)).catch((error: unknown) => {
-        throw error instanceof AppHeld ? new S3Error('SlowDown', 'Please reduce your request rate.') : error
-      })
-      return address === undefined ? undefined : await forwarder.send(request, address)
-    },
-    close() {
-      cells.close()
-      forwarder.close()
-    },
+  return async (request) => {
+    const appId = appOfSignedRequest(`${request.headers.authorization ?? request.url}`)
+    const address = await cells.addressOf(appId, forwardsOf(request)).catch((error: unknown) => {
+      throw error instanceof AppHeld ? new S3Error('SlowDown', 'Please reduce your request rate.') : error
+    })
+    return address === undefined ? undefined : await forwarder.send(request, address)
   }
 }

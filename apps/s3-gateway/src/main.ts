@@ -7,7 +7,7 @@ import { openCellRouter } from '@sluice/moves'
 import { warnOfForeignSecrets } from '@sluice/operations'
 import { countConnections, requestHistogram, runService, untilListening } from '@sluice/service'
 import { openStorage, storageSettings } from '@sluice/storage'
-import { openForwarding } from './forwarding.ts'
+import { forwardToCells } from './forwarding.ts'
 import { bucketLimitSettings, openBucketLimiter } from './limits.ts'
 import { observeRequests } from './metrics.ts'
 import { createGateway, gatewaySettings } from './server.ts'
@@ -40,11 +40,9 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
   const store = sharedStore(settings)
   const limiter = await openBucketLimiter(store, settings, log)
   const waker = openWaker(store, { db: database.db, settings, log })
-  const { CELL: own, CELL_S3_GATEWAYS: addresses } = settings
-  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
-  const forwarding = cells && openForwarding(cells)
+  const cells = openCellRouter({ db: database.db, log }, { own: settings.CELL, addresses: settings.CELL_S3_GATEWAYS })
   const services = { db: database.db, storage, log, limiter, wakeWorker: waker.wake }
-  const server = createGateway({ ...services, ...(forwarding && { forward: forwarding.forward }) }, settings)
+  const server = createGateway({ ...services, ...(cells && { forward: forwardToCells(cells) }) }, settings)
   observeRequests(server.http, requestHistogram(operations.metrics))
   const { require } = operations.readiness
   require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
@@ -63,9 +61,8 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
       server.http.closeAllConnections()
       await closed
       await server.settled()
-      forwarding?.close()
-      await waker.close()
-      await limiter.close()
+      cells?.close()
+      for (const each of [waker, limiter]) await each.close()
       storage.close()
       await database.close()
     },

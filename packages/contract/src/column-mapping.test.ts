@@ -38,7 +38,7 @@ describe('a mapping', () => {
     expect(parseColumnMapping(JSON.stringify(mapping), [...names, 'user_id'])).toEqual(mapping)
   })
 
-  test.each(['as-is', 'decimal-comma', 'day-first', 'month-first', 'date-time', 'date-time+02:00', 'date-time-09:30'])(
+  test.each(['as-is', 'decimal-comma', 'day-first', 'month-first', 'date-time', 'date-time-09:30', 'day-first+02:00'])(
     'may have values of the form %s',
     (form) => {
       const mapping = [{ ...column, form }]

@@ -4,8 +4,8 @@ import { limits } from './limits.ts'
 import { isLonger, textProblem } from './name.ts'
 import { valueTypes } from './value-type.ts'
 
-/** How the values of a column are written. `date-time` may be followed by the offset of times that have none. */
-const valueForm = /^(?:as-is|decimal-comma|day-first|month-first|date-time(?:[+-]\d\d:\d\d)?)$/
+/** How the values of a column are written. Dates and times may be followed by the offset of times that have none. */
+const valueForm = /^(?:as-is|decimal-comma|(?:day-first|month-first|date-time)(?:[+-]\d\d:\d\d)?)$/
 
 /** Maximum number of columns in a mapping. */
 const mappedColumns = 500

@@ -35,7 +35,7 @@ export async function openTestApi(environment: Record<string, string> = {}): Pro
   ])
   const log = pino({ level: 'silent' })
   const { CELL: own, CELLS: addresses } = readSettings(variables, ['CELL', 'CELLS'])
-  const cells = addresses && openCellRouter({ db: database.db, log }, { own, addresses })
+  const cells = openCellRouter({ db: database.db, log }, { own, addresses })
   const services = { db: database.db, storage, settings, log, apiUrl: settings.API_URL }
   const api = buildApi(services, {
     trustedProxies: settings.API_TRUSTED_PROXIES,

@@ -189,14 +189,21 @@ describe('the settings page', () => {
   test('sets the bounds above which imports are held, and names the field of a wrong number', async () => {
     const set = (fields: Record<string, string>) =>
       visitor.post(`${settings()}/imports`, { new_keys: 'register', ...fields }, settings())
-    expect((await set({ hold_changed_percent: '20', hold_new_keys: '', hold_failed_percent: '' })).status).toBe(303)
+    const saved = await set({ hold_changed_percent: '20', hold_new_keys: '', hold_failed_percent: '' })
+    expect((await visitor.get(saved.headers.get('location') ?? '')).text).toContain('Saved.')
     expect(await importDefaults(dashboard.db, appId)).toMatchObject({ hold_if: { changed_percent: 20 } })
     expect((await visitor.get(settings())).text).toMatch(/name="hold_changed_percent" [^>]*value="20"/)
-    const refused = await set({ hold_failed_percent: '101' })
+    const refused = await set({ hold_failed_percent: '101', hold_new_keys: '7', keep_changes: 'true' })
     expect([refused.status, refused.text]).toEqual([
       400,
       expect.stringContaining('Percent of rows with errors must be a number from 0 to 100.'),
     ])
+    for (const typed of [
+      /failed_percent" [^>]*value="101"/,
+      /hold_new_keys" [^>]*value="7"/,
+      /keep_changes" [^>]*checked/,
+    ])
+      expect(refused.text).toMatch(typed)
     expect((await set({ hold_always: 'true' })).status).toBe(303)
     expect((await visitor.get(settings())).text).toMatch(/name="hold_always" value="true" checked> Ask .* every file/)
     expect((await visitor.get(page)).text).toMatch(/name="hold_always" value="true" checked[^>]*> Ask .* this file/)

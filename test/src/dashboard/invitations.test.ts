@@ -133,20 +133,31 @@ describe('the link of an invitation', () => {
     expect(await recipients(shop)).toContain('member.h@example.com')
   })
 
+  test('leads a person who is signed in to the app, and keeps the session', async () => {
+    const shop = await openShop('owner.k@example.com')
+    const elsewhere = await openShop('member.k@example.com')
+    await add(shop, 'member.k@example.com')
+    const accepted = await elsewhere.owner.post(await linkTo('member.k@example.com'))
+    expect([accepted.status, accepted.headers.get('location')]).toEqual([303, `/apps/${shop.appId}`])
+    for (const { settings } of [shop, elsewhere]) expect((await elsewhere.owner.get(settings)).status).toBe(200)
+  })
+
   test.each<[access: string, grant: (email: string) => Promise<unknown>]>([
     ['another app', (email) => createApp(dashboard.db, { name: 'Elsewhere', email })],
     ['membership of another app', (email) => addElsewhere(email)],
     ['another app by invitation', (email) => acceptElsewhere(email)],
     ['the rights of an operator', (email) => addOperator(dashboard.db, email)],
-  ])('began a session that ends when the address gains %s', async (access, grant) => {
+  ])('began a session that ends, unlike that of a sign-in, when the address gains %s', async (access, grant) => {
     const shop = await openShop('owner.j@example.com')
     const email = `guest.${access.replaceAll(' ', '.')}@example.com`
     await add(shop, email)
     const guest = openVisitor(dashboard)
     expect((await guest.post(await linkTo(email))).status).toBe(303)
     expect((await guest.get(shop.settings)).status).toBe(200)
+    const signedIn = await signIn(dashboard, email)
     await grant(email)
     expect((await guest.get(shop.settings)).headers.get('location')).toContain('/sign-in')
+    expect((await signedIn.get(shop.settings)).status).toBe(200)
   })
 
   async function addElsewhere(email: string): Promise<void> {

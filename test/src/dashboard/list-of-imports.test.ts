@@ -36,6 +36,9 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
     ['source=dashboard', [running]],
     ['text=PEOPLE', [running]],
     ['ended=24h', [view.import_id]],
+    ['errors=some', [view.import_id]],
+    ['dry=only', []],
+    ['dry=none&source=dashboard', [running]],
     [`text=${view.import_id.slice(0, 8)}`, [view.import_id]],
     ['since=2999-01-01', []],
     ['until=2999-01-01&source=dashboard', [running]],
@@ -44,9 +47,27 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
   ] as const) {
     expect([query, await shown(query)]).toEqual([query, found])
   }
-  for (const query of ['state=nonsense', 'since=-200000-01-01T00:00:00Z', 'until=yesterday', 'ended=7d']) {
+  for (const query of [
+    'state=nonsense',
+    'since=-200000-01-01T00:00:00Z',
+    'until=yesterday',
+    'ended=7d',
+    'errors=x',
+    'dry=x',
+  ]) {
     expect([query, (await visitor.get(`/apps/${appId}/imports?${query}`)).status]).toEqual([query, 400])
   }
+})
+
+test('the list of imports says why an import failed, and the commonest error of rows', async () => {
+  const { appId, email } = await openAppWith(dashboard, ['u1'])
+  await importFile(fixtureOf(dashboard), appId, file)
+  await importFile(fixtureOf(dashboard), appId, 'user,age\nu1,34\n')
+  const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports`)
+  expect([...text.matchAll(/<\/a><br><span class="hint">([^<]*)</g)].map(([, reason]) => reason)).toEqual([
+    'user_id column is required',
+    'user_id is unregistered user',
+  ])
 })
 
 test('the list of imports shows the share of a running gzip file, and what requested an import', async () => {

@@ -48,6 +48,7 @@ test('the page shows every delivery with its last answer, and sends it again', a
   const failed = await member.get(page)
   expect(failed.text).toContain('the receiver answered 500')
   expect(failed.text).toContain('waiting')
+  expect(failed.text).toMatch(/<span class="mark warn">trying again<\/span> since .*: no try has succeeded/)
   const [, delivery = ''] = /name="delivery" value="([\w-]+)"/.exec(failed.text) ?? []
   const answer = await member.post(`${page}/send-again`, { delivery }, page)
   expect([answer.status, answer.headers.get('location')]).toEqual([303, page])

@@ -23,11 +23,11 @@ beforeAll(async () => {
   for (const name of ['First', 'Second']) apps.push((await createApp(db, { name, email: 'anna@example.com' })).appId)
   // One import a minute. Few of them failed, came through the bucket, belong to the second app, or have a rare name.
   await sql`
-    insert into imports (app_id, source, state, object_key, file_name, content_type, requested_at)
+    insert into imports (app_id, source, state, object_key, file_name, content_type, requested_at, rows_failed, dry_run)
     select case when n % 2000 = 7 then ${apps[1]}::integer else ${apps[0]}::integer end,
       case when n % 1500 = 3 then 'bucket' else 'v3' end, case when n % 1000 = 5 then 'failed' else 'completed' end,
       'none', case when n % 4000 = 9 then 'Rare_100%_' || n || '.csv' else 'daily-' || n || '.csv' end, 'text/csv',
-      ${newest}::timestamptz - make_interval(mins => n)
+      ${newest}::timestamptz - make_interval(mins => n), case when n % 2000 = 11 then 1 else 0 end, n % 2000 = 13
     from generate_series(0, ${imports - 1}::integer) n order by n desc
   `.execute(db)
   await sql`analyze imports`.execute(db)
@@ -41,6 +41,10 @@ test('each filter, and all of them together, find exactly the imports that match
   expect(await find({ appId: apps[1] })).toHaveLength(20)
   expect(await find({ state: 'failed' })).toHaveLength(40)
   expect(await find({ source: 'bucket' })).toHaveLength(27)
+  expect(await find({ hasErrors: true })).toHaveLength(20)
+  expect(await find({ isDryRun: true })).toHaveLength(20)
+  expect(await find({ isDryRun: false, state: 'failed' })).toHaveLength(40)
+  expect(await find({ isDryRun: true, hasErrors: true })).toEqual([])
   const rare = await find({ text: 'rare_100%_' })
   expect(rare.map(({ view }) => view.file_name)).toEqual(
     Array.from({ length: 10 }, (_, n) => `Rare_100%_${n * 4000 + 9}.csv`),
@@ -90,6 +94,8 @@ describe('plans', () => {
     ['app', { appId: 2 }, /imports_(by_app|history)/],
     ['state', { state: 'failed' }, /imports_by_state/],
     ['source', { source: 'bucket' }, /imports_by_source/],
+    ['errors', { hasErrors: true }, /imports_with_errors/],
+    ['dry runs', { isDryRun: true }, /imports_dry_runs/],
     ['the end', { state: 'failed', endedLately: true }, /imports_ended/],
     ['a rare text', { text: 'rare_100' }, /imports_by_file_name/],
     ['a common text', { text: 'daily' }, /imports_by_time/],

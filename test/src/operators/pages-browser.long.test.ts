@@ -27,6 +27,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
   test('every page of an operator is accessible, fits a phone, and violates no policy', async () => {
     await pauseImports(dashboard.db, appId)
     for (let file = 0; file < 3; file++) await queueFile({ ...dashboard, database: dashboard }, appId, 'user_id\n')
+    await importFailed()
     const { page, context, problems } = await openWindow(browser, dashboard, 'operator@example.com')
     for (const [name, [address, title]] of Object.entries(pages())) {
       await page.goto(address)
@@ -37,6 +38,35 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     expect(problems).toEqual([])
     await context.close()
   })
+
+  test('the list of imports needs no sideways scroll, neither on a phone nor on a laptop', async () => {
+    await importFailed()
+    const { page, context } = await openWindow(browser, dashboard, 'operator@example.com')
+    for (const address of ['/imports', `/apps/${appId}/imports`]) {
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 844 })
+        await page.goto(address)
+        await page.getByText('zip is registered as int').first().waitFor()
+        const list = "document.querySelector('[aria-label=Imports]')"
+        const hidden = await page.evaluate(`${list}.scrollWidth - ${list}.clientWidth`)
+        expect([address, width, hidden]).toEqual([address, width, 0])
+      }
+    }
+    await context.close()
+  })
+
+  /** Stores an import whose names and numbers are long. */
+  async function importFailed(): Promise<void> {
+    await dashboard.db
+      .insertInto('imports')
+      .values({
+        ...{ app_id: appId, source: 'dashboard', state: 'failed', object_key: 'none', content_type: 'text/csv' },
+        ...{ file_name: 'customers_of_the_spring_campaign_2026-03-01.csv', error: 'zip is registered as int' },
+        ...{ requested_by: 'marketing.department@example.com', rows_total: 12_345_678, rows_failed: 1_234_567 },
+        ...{ dry_run: true, started_at: new Date(Date.now() - 5_000_000), finished_at: new Date() },
+      })
+      .execute()
+  }
 
   /** Lets an operator pause and resume the app, and all apps, so that both audit logs have entries. */
   async function fillAuditLogs(): Promise<void> {

@@ -109,6 +109,8 @@ describe('the navigation', () => {
     }
     expect(own).toContain('<h2 id="profiles">')
     expect(own).not.toContain('<h2 id="queues">')
+    for (const explained of ['An import is held if', 'can be undone', 'A dry run applies nothing', 'decimal commas'])
+      expect(own).toContain(explained)
     expect((await member.get('/help/api')).headers.get('location')).toBe('http://api.test/docs')
   })
 })

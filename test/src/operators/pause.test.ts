@@ -132,6 +132,22 @@ test('paused apps count neither for autoscaling nor as waiting, and the backlog 
   expect((await importOverview(db)).oldestWaiting).toBeUndefined()
 })
 
+test.each([
+  ['an app', () => appId],
+  ['all apps', () => undefined],
+])('the pause of %s is no waiting time once imports have resumed', async (_, scope) => {
+  const { db } = fixture.database
+  const importId = await queueFile(fixture, appId, file)
+  await sql`update imports set queued_at = now() - interval '2 hours'`.execute(db)
+  expect((await importBacklog(db)).oldestWaiting.one).toBeGreaterThan(7_000)
+  await pauseImports(db, scope())
+  await resumeImports(db, scope())
+  expect((await importBacklog(db)).oldestWaiting.one).toBeLessThan(600)
+  const { oldestWaiting } = await importOverview(db)
+  expect(oldestWaiting?.importId).toBe(importId)
+  expect(Date.now() - Number(oldestWaiting?.since)).toBeLessThan(600_000)
+})
+
 test('the status of an unfinished import says that it is paused, also with all apps, and only then', async () => {
   const ended = await queueFile(fixture, appId, file)
   await runImport(fixture.context, await claim(fixture, appId, ended), noShutdown)

@@ -54,6 +54,24 @@ describe('an endpoint', () => {
     expect(JSON.stringify(sent)).not.toContain('hidden')
   })
 
+  test('errs from its first failed try until a success, and is failing since then, not since the last try', async () => {
+    await openEndpoint(fixture, receiver.url)
+    const endpoint = async () => (await listEndpoints(fixture.db, fixture.appId))[0]
+    await recordAnyEvent(fixture)
+    receiver.next.push(500)
+    expect(await fixture.deliverer.deliver(await onlyDue(fixture))).toMatchObject({ outcome: 'postponed' })
+    expect(await endpoint()).toMatchObject({ erringSince: expect.any(Date), failingSince: null })
+    const firstTry = new Date('2026-01-01T00:00:00Z')
+    await fixture.db.updateTable('webhook_endpoints').set({ erring_since: firstTry }).execute()
+    await retryUntil(fixture, new Date(0))
+    await makeDue(fixture)
+    receiver.next.push(500)
+    expect(await fixture.deliverer.deliver(await onlyDue(fixture))).toMatchObject({ outcome: 'failed' })
+    expect(await endpoint()).toMatchObject({ failingSince: firstTry })
+    expect((await attempt(fixture)).result).toEqual({ outcome: 'delivered' })
+    expect(await endpoint()).toMatchObject({ erringSince: null, failingSince: null })
+  })
+
   test('is failing, too, if the process of the last attempt died', async () => {
     await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)

@@ -1,6 +1,6 @@
 import type { ColumnChoice } from './chosen-file.ts'
 import { type ColumnCheck, type ImportRules, type Type, types, type Warning } from './column-check.ts'
-import { convertValue, possibleForms, type ValueForm, valueForms } from './conversion/value-forms.ts'
+import { convertValue, offeredForms, possibleForms, type ValueForm, valueForms } from './conversion/value-forms.ts'
 import { buttonOf, countedRows, cut, element, numberOf, selectOf } from './elements.ts'
 
 /** Maximum number of values of a column, and of converted values, that are shown as examples. */
@@ -41,7 +41,8 @@ export function columnRow(column: ColumnChoice, values: readonly string[], conte
     ...{ type: 'text', 'aria-label': `Key of ${label}`, list: 'known-keys', autocomplete: 'off', spellcheck: 'false' },
   }) as HTMLInputElement
   const use = buttonOf(`Use ${proposal}`, () => choose({ key: proposal ?? column.key }))
-  const forms = selectOf(`Values of ${label}`, valueForms, column.form, (form) => choose({ form }))
+  const offered = offeredForms(values, column.form)
+  const forms = selectOf(`Values of ${label}`, offered, column.form, (form) => choose({ form }))
   const type = typeChoice(column, label, context.newKeys, (type) => choose({ type }))
   const conversions = element('div', { class: 'hint' })
   imported.addEventListener('change', () => choose({ isLeftOut: !imported.checked }))

@@ -4,12 +4,16 @@ import { type Html, html } from '@sluice/html'
 /** The name of a bound's field. Forms have another field `new_keys`. */
 const nameOf = (bound: HoldBound) => `hold_${bound}`
 
-/** Renders the bounds above which an import is held (changes.md §2). `form` is the ID of the form of one file. */
-export function holdIfFields(current: HoldIf, form?: string): Html {
-  const bounds = typeof current === 'string' ? {} : current
+/**
+ * Renders the bounds above which an import is held (changes.md §2), or the fields of a form that was refused. `form` is
+ * the ID of the form of one file.
+ */
+export function holdIfFields(current: HoldIf | URLSearchParams, form?: string): Html {
+  const shown = (bound: HoldBound) =>
+    current instanceof URLSearchParams ? current.get(nameOf(bound)) : typeof current === 'object' && current[bound]
   const ofForm = form !== undefined && html` form="${form}"`
   const field = (bound: HoldBound) => html`<label class="bound">${boundLabels[bound]}
-      <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${bounds[bound]}"${ofForm}></label>`
+      <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${shown(bound)}"${ofForm}></label>`
   return html`<fieldset class="narrow">
     <legend>Ask before applying if a file has more than</legend>
     ${holdBounds.map(field)}

@@ -35,7 +35,7 @@ export function timeline(groups: readonly DeletionGroup[], now: Date): Html {
       <span><i class="key excluded"></i> started, excluded from campaigns</span>
       <span><i class="key done"></i> completes</span>
     </figcaption>
-    ${groups.length > shown.length && html`<p class="hint">${counted(groups.length - shown.length, 'more day')} of acceptance are due later.</p>`}
+    ${groups.length > shown.length && html`<p class="hint">${counted(groups.length - shown.length, 'more day of acceptance is', 'more days of acceptance are')} due later.</p>`}
   </figure>`
 }
 

@@ -3,7 +3,7 @@ import { type Html, html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
-import { count, counted, time } from '../layout/format.ts'
+import { counted, time } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 import { summary } from './changes-part.ts'
 import { importName } from './labels.ts'
@@ -34,7 +34,7 @@ export function sendApproveQuestion(reply: FastifyReply, appId: number, details:
         ${view.rows_failed > 0 && `${counted(view.rows_failed, 'row')} with errors ${view.rows_failed === 1 ? 'is' : 'are'} not applied.`}</p>
       ${view.changes !== null && html`<p>The check found: ${summary(view.changes)}</p>`}
       <p>${view.keep_changes ? 'What each row changes is kept, so the import can be undone.' : html`<strong>The import cannot be undone</strong>, because it does not keep what its rows change.`}</p>
-      <p class="actions"><button class="main">Apply ${count(view.rows_total - view.rows_failed)} rows</button><a class="button" href="${address}">Back</a></p>
+      <p class="actions"><button class="main">Apply ${counted(view.rows_total - view.rows_failed, 'row')}</button><a class="button" href="${address}">Back</a></p>
     </form>`,
   })
 }

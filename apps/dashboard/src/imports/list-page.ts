@@ -16,6 +16,7 @@ import { count, duration, time } from '../layout/format.ts'
 import type { Area } from '../layout/navigation.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName, sourceName, sources, stateMark, stateName } from './labels.ts'
+import { cut } from './report-part.ts'
 import { percentRead, readTotalBytes } from './snapshot.ts'
 
 /** The number of imports on one page (second-day.md §6, All imports). */
@@ -36,13 +37,15 @@ export interface ImportList {
 /** A request for a list. The query has the filters, and the position of the page. */
 export type ListRequest = FastifyRequest<{ Querystring: FilterTexts & { after?: string } }>
 
-const filterNames = ['app', 'state', 'source', 'text', 'ended', 'since', 'until'] as const
+const filterNames = ['app', 'state', 'source', 'text', 'errors', 'dry', 'ended', 'since', 'until'] as const
 
 const problems: Record<keyof FilterTexts, string> = {
   app: 'The app must be a number.',
   state: 'There is no such state.',
   source: 'There is no such source.',
   text: `The text must have at least ${shortestText} characters.`,
+  errors: 'There is no such choice of errors.',
+  dry: 'There is no such choice of dry runs.',
   ended: 'There is no such time of the end.',
   ...timeProblems,
 }
@@ -125,13 +128,15 @@ function foldedFilters(list: ImportList, texts: FilterTexts): Html {
 
 function filterForm(
   { address, appId }: ImportList,
-  { app, state, source, text, ended, since, until }: FilterTexts,
+  { app, state, source, text, errors, dry, ended, since, until }: FilterTexts,
 ): Html {
   return html`<form method="get" action="${address}" class="search" role="search">
     ${appId === undefined && html`<label>App <input name="app" inputmode="numeric" value="${app}"></label>`}
     <label>State <select name="state">${option('', 'any', state)}${importStates.map((each) => option(each, stateName(each), state))}</select></label>
     <label>Source <select name="source">${option('', 'any', source)}${Object.entries(sources).map(([value, label]) => option(value, label, source))}</select></label>
     <label>File name or ID <input type="search" name="text" minlength="${shortestText}" value="${text}"></label>
+    <label>Errors <select name="errors">${option('', 'any', errors)}${option('some', 'rows with errors', errors)}</select></label>
+    <label>Dry runs <select name="dry">${option('', 'any', dry)}${option('only', 'only dry runs', dry)}${option('none', 'no dry runs', dry)}</select></label>
     <label>Ended <select name="ended">${option('', 'any time', ended)}${option('24h', 'in the last 24 hours', ended)}</select></label>
     <label>Requested since <input type="date" name="since" value="${since}"></label>
     <label>and before <input type="date" name="until" value="${until}"></label>
@@ -144,7 +149,7 @@ type Percents = readonly (number | undefined)[]
 
 function table({ appId }: ImportList, imports: readonly FoundImport[], percents: Percents): Html {
   const isOfAll = appId === undefined
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Imports"><table>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Imports"><table class="list">
     <thead><tr>
       <th scope="col">Import</th>${isOfAll && html`<th scope="col">App</th>`}<th scope="col">State</th><th scope="col">Source</th>
       <th scope="col" class="number">Rows</th><th scope="col" class="number">Errors</th>
@@ -155,9 +160,11 @@ function table({ appId }: ImportList, imports: readonly FoundImport[], percents:
 }
 
 function row(found: FoundImport, isOfAll: boolean, percent: number | undefined): Html {
-  const { appId, appName, view, place, tookMs, requestedBy } = found
+  const { appId, appName, view, place, tookMs, requestedBy, commonestError } = found
   return html`<tr>
-    <th scope="row" class="wrap"><a href="/apps/${appId}/imports/${view.import_id}">${importName(found)}</a></th>
+    <th scope="row" class="wrap"><a href="/apps/${appId}/imports/${view.import_id}">${importName(found)}</a>${
+      commonestError !== null && html`<br><span class="hint">${cut(commonestError)}</span>`
+    }</th>
     ${isOfAll && html`<td>${appName} <span class="hint">${appId}</span></td>`}
     <td>${stateMark(view)}${percent !== undefined && html` <span class="hint">${percent}\u00a0%</span>`}${
       place !== null &&
@@ -166,9 +173,9 @@ function row(found: FoundImport, isOfAll: boolean, percent: number | undefined):
       html` <span class="hint">position ${place}</span>`
     }</td>
     <td>${sourceName(view)}${requestedBy !== null && html`<br><span class="hint">${requestedBy}</span>`}</td>
-    <td class="number">${count(view.rows_total)}</td>
-    <td class="number">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>
-    <td class="number">${tookMs === null || view.state === 'held' ? '–' : duration(tookMs)}</td>
+    <td class="number" data-name="Rows">${count(view.rows_total)}</td>
+    <td class="number" data-name="Errors">${view.rows_failed > 0 ? html`<span class="bad-text">${count(view.rows_failed)}</span>` : '0'}</td>
+    <td class="number" data-name="Duration">${tookMs === null || view.state === 'held' ? '–' : duration(tookMs)}</td>
     <td>${time(new Date(view.requested_at))}</td>
   </tr>`
 }

@@ -5,7 +5,7 @@ import { isImportable } from './dry-run-pages.ts'
 import { heldPart } from './held-pages.ts'
 import { importLink } from './labels.ts'
 import { progressPart } from './progress-part.ts'
-import { reportPart } from './report-part.ts'
+import { columnsPart, errorsPart } from './report-part.ts'
 import { isRetryable, mayPass } from './retry-pages.ts'
 import type { Snapshot } from './snapshot.ts'
 import { isUndoable } from './undo-pages.ts'
@@ -24,7 +24,7 @@ export function partsOf(appId: number, snapshot: Snapshot): Parts {
   return {
     progress: html`${progressPart(appId, snapshot)}${heldPart(snapshot.details)}`,
     actions: actionsOf(appId, snapshot.details),
-    report: html`${changesPart(snapshot)}${reportPart(appId, snapshot)}`,
+    report: html`${errorsPart(appId, snapshot)}${changesPart(snapshot)}${columnsPart(snapshot.details)}`,
   }
 }
 

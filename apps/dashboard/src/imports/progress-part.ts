@@ -27,7 +27,7 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
         ${timeLeftMs !== undefined && tile('Time left, about', duration(Math.max(1000, timeLeftMs)))}
         ${view.finished_at !== null && tookMs !== null && tile('Took', duration(tookMs))}
       </ul>
-      ${facts(appId, details)}
+      ${facts(appId, snapshot)}
     </section>`
 }
 
@@ -96,7 +96,7 @@ const precedingWords = {
   held: 'which is held until somebody approves it',
 } as const
 
-function facts(appId: number, details: ImportDetails): Html {
+function facts(appId: number, { details, decisions }: Snapshot): Html {
   const { view, byteSize, contentType, requestedBy, isOfDryRun, undoneBy } = details
   return html`<dl class="facts">
     <dt>Source</dt><dd>${sourceName(view)}${byteSize !== null && `, ${bytes(byteSize)}`}${contentType === 'application/gzip' && ', compressed'}</dd>
@@ -104,6 +104,7 @@ function facts(appId: number, details: ImportDetails): Html {
     ${view.undo_of !== undefined && html`<dt>Undo of</dt><dd>${importLink(appId, view.undo_of)}</dd>`}
     ${undoneBy !== null && html`<dt>Undone by</dt><dd>${importLink(appId, undoneBy)}</dd>`}
     <dt>Requested</dt><dd>${time(new Date(view.requested_at))}${requestedBy !== null && ` by ${requestedBy}`}</dd>
+    ${decisions.map(({ what, who, at }) => html`<dt>${what === 'import.approve' ? 'Approved' : 'Cancelled'}</dt><dd>${time(at)} by ${who}</dd>`)}
     ${view.started_at !== null && html`<dt>Started</dt><dd>${time(new Date(view.started_at))}</dd>`}
     ${view.finished_at !== null && html`<dt>Ended</dt><dd>${time(new Date(view.finished_at))}</dd>`}
   </dl>`

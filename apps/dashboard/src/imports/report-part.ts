@@ -14,16 +14,13 @@ const shownTypes = 500
 /** Maximum number of characters of a value that the page shows. */
 const shownCharacters = 120
 
-/**
- * Renders the result of an import so far: errors by message, the first rows with errors, and the types of the columns.
- */
-export function reportPart(appId: number, { details, errors }: Snapshot): Html {
+/** Renders what is wrong with the rows of an import so far: errors by message, warnings, and the first such rows. */
+export function errorsPart(appId: number, { details, errors }: Snapshot): Html {
   return html`
     ${Object.keys(details.errorCounts).length > 0 && errorChart(details)}
     ${details.view.error_file_ends_before_row !== undefined && missingRows(details.view)}
     ${details.view.warnings.length > 0 && warningList(details.view)}
-    ${errors.rows.length > 0 && errorTable(appId, details, errors)}
-    ${details.columns !== null && details.view.undo_of === undefined && columnTable(details)}`
+    ${errors.rows.length > 0 && errorTable(appId, details, errors)}`
 }
 
 /** Number of error messages that are shown at once. The others are folded. */
@@ -135,8 +132,9 @@ function cell(value: string, isAtFault: boolean): Html {
     : html`<td>${cut(value)}</td>`
 }
 
-function columnTable({ view, columns }: ImportDetails): Html {
-  const names = columns ?? []
+/** Renders the types of an import's columns; undefined if they are not known, or are those of a changes file. */
+export function columnsPart({ view, columns: names }: ImportDetails): Html | undefined {
+  if (names === null || view.undo_of !== undefined) return undefined
   return html`<section aria-labelledby="columns">
     <h2 id="columns">Columns</h2>
     <div class="scroll" tabindex="0" role="region" aria-labelledby="columns"><table>

@@ -1,3 +1,4 @@
+import { decisionsOn } from '@sluice/audit-log'
 import {
   type ChangedValue,
   changedValues,
@@ -22,6 +23,8 @@ export interface Snapshot {
   errors: ErrorRows
   /** The first lines of the changes file; none before the import has ended. */
   changes: readonly ChangedValue[]
+  /** Who approved or cancelled the import. */
+  decisions: Awaited<ReturnType<typeof decisionsOn>>
   /** Length of the uncompressed file; undefined if it is not known. */
   totalBytes: number | undefined
   /** Average speed; undefined if the import has not started, or has only just started. */
@@ -54,14 +57,15 @@ export async function takeSnapshot(
   const isFull = runs && known.errors !== undefined && known.errors.rows.length >= shownErrorRows
   const none: ErrorRows = { rows: [] }
   const hasChanges = details.view.changes_file_url !== null
-  const [errors, totalBytes, changes] = await Promise.all([
+  const [errors, totalBytes, changes, decisions] = await Promise.all([
     isFull || details.view.rows_failed === 0
       ? (known.errors ?? none)
       : orDefault(errorRows({ db, storage }, { appId, importId }, shownErrorRows), none),
     known.totalBytes ?? readTotalBytes({ storage, log }, details),
     hasChanges ? orDefault(changedValues({ db, storage }, { appId, importId }, shownChanges), []) : [],
+    decisionsOn(db, appId, details.view.import_id),
   ])
-  return { details, errors, changes, totalBytes, ...speedOf(details, totalBytes) }
+  return { details, errors, changes, decisions, totalBytes, ...speedOf(details, totalBytes) }
 }
 
 /** Returns the length of a running import's uncompressed file; undefined if it is not known, or no longer needed. */

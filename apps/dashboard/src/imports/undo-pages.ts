@@ -60,6 +60,6 @@ function countedPart(appId: number, { view }: ImportDetails): Html {
   if (view.state !== 'completed' || view.changes === null)
     return html`<p class="notice bad">The ${link} failed: ${view.error}.</p>`
   return html`<div class="notice"><p><strong>The undo would change:</strong> ${summary(view.changes)}</p>
-    ${view.rows_failed > 0 && html`<p>${counted(view.rows_failed, 'value')} would stay, because ${view.rows_failed === 1 ? 'it' : 'they'} changed since or ${view.rows_failed === 1 ? 'its' : 'their'} users are gone.</p>`}
+    ${view.rows_failed > 0 && html`<p>${counted(view.rows_failed, 'value')} would stay, because ${view.rows_failed === 1 ? 'it' : 'they'} changed since or ${view.rows_failed === 1 ? 'its user is' : 'their users are'} gone.</p>`}
     <p>Counted by a ${link}, ${time(new Date(view.finished_at))}.</p></div>`
 }

@@ -33,6 +33,7 @@ export const invitationRoutes: PageRoutes = (dashboard, context) => {
     const accept = () => acceptInvitation(db, appId, params.secret, { signsIn })
     const accepted = await audited(db, event, accept, (done) => ({ outcome: done ? 'done' : 'refused' }))
     if (accepted === undefined) return invalidInvitationPage(reply)
+    if (request.visitor?.email === found.email) return reply.redirect(`/apps/${appId}`, 303)
     if (accepted.session === undefined) return acceptedPage(reply, `/apps/${appId}`)
     await recordSignIn(context, request, accepted.session)
     await startSession(context, request, reply, accepted.session)

@@ -7,6 +7,8 @@ import { sendPage } from './page.ts'
 /** What a person who opens the pages of an area needs to know. */
 interface Help {
   text: string
+  /** Further paragraphs. */
+  more?: readonly string[]
   /** The operation of the API's document that does the same. */
   operation?: string
   isForOperators?: true
@@ -15,10 +17,18 @@ interface Help {
 const help: Readonly<Record<Area, Help>> = {
   imports: {
     text: 'An import applies a file to the profiles. The imports of an app run one after the other, in the order of their requests. A row with an error is not applied, and the error file contains it. Correct that file and import it: its column SERVICE_ERRORS is ignored.',
+    more: [
+      'A dry run applies nothing, and counts what the import would change for each key. With “Keep what each row changes”, its page also shows the first values before and after, and its changes file has all of them.',
+      'An import is held if a file has more errors, changes or new keys than you allow on the Settings page or for the file. Nothing is applied until somebody approves it, and later imports of the app wait. Unapproved, it fails at the time that its page names.',
+      'An import that kept what its rows changed can be undone: each value becomes what it was before, unless it changed since. Keys stay registered.',
+    ],
     operation: 'getImport',
   },
   'data-import': {
     text: 'A file needs a column with the user IDs. Each other column is a profile key. An empty cell leaves a value unchanged. The type of a key is permanent, so check a file with new columns by a dry run: it applies nothing.',
+    more: [
+      'If a column has decimal commas, dates or times in another form than ISO 8601, choose the form, and your browser converts the values before it sends the file. A time without an offset is in UTC unless you choose another one. The error file has the converted values.',
+    ],
     operation: 'requestBulkImport',
   },
   profiles: {
@@ -67,8 +77,12 @@ export const helpRoutes: PageRoutes = (dashboard, { apiUrl }) => {
     const areas = (Object.entries(help) as [Area, Help][]).filter(
       ([, each]) => isOperator || each.isForOperators !== true,
     )
-    const section = ([area, { text, operation }]: [Area, Help]) => html`<h2 id="${area}">${areaNames[area]}</h2>
-      <p>${text}${operation !== undefined && html` <a href="/help/api#${operation}">In the API</a>`}</p>`
+    const section = ([area, { text, more = [], operation }]: [
+      Area,
+      Help,
+    ]) => html`<h2 id="${area}">${areaNames[area]}</h2>
+      <p>${text}${operation !== undefined && html` <a href="/help/api#${operation}">In the API</a>`}</p>
+      ${more.map((paragraph) => html`<p>${paragraph}</p>`)}`
     return sendPage(reply, { title: 'Help', content: html`<div class="card prose">${areas.map(section)}</div>` })
   })
 

@@ -1,6 +1,6 @@
 import { type Content, type Html, html } from '@sluice/html'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { formTokenField } from '../access/forms.ts'
+import { formTokenField, isReading } from '../access/forms.ts'
 import { assetPath } from '../assets/files.ts'
 import { type Area, navigation } from './navigation.ts'
 import { themeOf, themeSwitch } from './theme.ts'
@@ -26,10 +26,16 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(layout(reply.request, page).text)
 }
 
+/** Answers a form of settings: the page at this address says that they are saved. */
+export function redirectSaved(reply: FastifyReply, address: string): FastifyReply {
+  return reply.redirect(`${address}?saved`, 303)
+}
+
 function layout(request: FastifyRequest, { title, area, content, goTo, scripts = [] }: Page): Html {
+  const isSaved = (request.query as { saved?: unknown } | null)?.saved !== undefined
   const where = [title, request.visitedApp?.name, 'Sluice'].filter(Boolean).join(' · ')
   return html`<!doctype html>
-<html lang="en" data-theme="${themeOf(request)}">
+<html lang="en" data-theme="${themeOf(request)}"${!isReading(request) && html` data-answer`}>
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -38,7 +44,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
   <title>${where}</title>
   <link rel="icon" href="${assetPath('icon.svg')}">
   <link rel="stylesheet" href="${assetPath('style.css')}">
-  ${['local-times.ts', 'copy-buttons.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
+  ${['local-times.ts', 'copy-buttons.ts', 'own-address.ts', ...scripts].map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
 </head>
 <body>
   <a class="skip" href="#content">Skip to the content</a>
@@ -51,6 +57,7 @@ function layout(request: FastifyRequest, { title, area, content, goTo, scripts =
     <main id="content" tabindex="-1">
       ${request.visitor && request.routeOptions.url !== '/help' && html`<a class="help" href="/help${area && `#${area}`}">Help</a>`}
       <h1>${title}</h1>
+      ${isSaved && html`<p class="notice good" role="status">Saved.</p>`}
       ${content}
       <p class="hint zone">Times are in <span data-zone>UTC</span>.</p>
     </main>

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
-import { sendPage } from '../layout/page.ts'
+import { redirectSaved, sendPage } from '../layout/page.ts'
 import { operationContent } from './operation-page.ts'
 import { confirmPause } from './pause-parts.ts'
 
@@ -46,7 +46,7 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
     if (limits === undefined) return await sendOperation(context, request, reply.code(400), formOf(request))
     request.auditChange = await setAppLimits(db, appId, limits)
     request.auditTarget = `bulk imports ${limits.bulkImport ?? 'default'}, profile keys ${limits.profileKeys ?? 'default'}`
-    return reply.redirect(`/apps/${appId}/operation`, 303)
+    return redirectSaved(reply, `/apps/${appId}/operation`)
   })
 
   serviceRoutes(dashboard, context)

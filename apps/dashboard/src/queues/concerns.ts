@@ -105,11 +105,14 @@ function mildConcerns({ imports, mails, now }: Overview): Concern[] {
   const failed = imports.ended.failed ?? 0
   return [
     allPausedSince !== undefined &&
-      concern(`The imports of all apps have been paused for ${duration(now.getTime() - allPausedSince.getTime())}.`, {
-        since: allPausedSince,
-        advice: 'No import starts until somebody resumes them with the button above.',
-        runbook: 'SluiceImportsPaused',
-      }),
+      concern(
+        `The imports of all apps have been paused for ${duration(Math.max(1000, now.getTime() - allPausedSince.getTime()))}.`,
+        {
+          since: allPausedSince,
+          advice: 'No import starts until somebody resumes them with the button above.',
+          runbook: 'SluiceImportsPaused',
+        },
+      ),
     pausedApps.length > 0 &&
       concern(`The imports of ${counted(pausedApps.length, 'app')} are paused.`, {
         since: new Date(Math.min(...pausedApps.map(({ since }) => since.getTime()))),

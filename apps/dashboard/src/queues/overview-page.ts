@@ -70,7 +70,7 @@ function figures({ imports: { active, ended, oldestWaiting, oldestHeld }, worker
   const others = importStates.filter((state) => (ended[state] ?? 0) > 0 && state !== 'completed' && state !== 'failed')
   const oldest = (found: Waiting | undefined) =>
     found &&
-    html`oldest: ${duration(Math.max(0, now.getTime() - found.since.getTime()))}, <a href="/apps/${found.appId}/imports/${found.importId}">${found.appName}</a>`
+    html`oldest: ${duration(Math.max(1000, now.getTime() - found.since.getTime()))}, <a href="/apps/${found.appId}/imports/${found.importId}">${found.appName}</a>`
   return html`<ul class="cards figures">
     ${importTile('queued', active.queued, oldest(oldestWaiting))}
     ${oldestHeld && importTile('held', active.held, oldest(oldestHeld))}

@@ -11,8 +11,13 @@ const choices: Readonly<Record<NewKeys, string>> = {
   refuse: 'Refuse the file',
 }
 
+/** What the form shows: what is stored, or the bounds of a form that was refused. */
+export interface ShownDefaults extends Omit<ImportDefaults, 'hold_if'> {
+  hold_if: ImportDefaults['hold_if'] | URLSearchParams
+}
+
 /** Renders the form that sets what imports of the app do, unless their requests say otherwise. */
-export function importDefaultsForm(request: FastifyRequest, current: ImportDefaults): Html {
+export function importDefaultsForm(request: FastifyRequest, current: ShownDefaults): Html {
   const choice = ([value, text]: readonly [string, string]) =>
     html`<label><input type="radio" name="new_keys" value="${value}"${value === current.new_keys && html` checked`}> ${text}</label>`
   return html`<section class="card narrow" aria-labelledby="imports-do">

@@ -23,9 +23,9 @@ import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { readHoldIf } from '../data-import/hold-if-fields.ts'
-import { sendPage } from '../layout/page.ts'
+import { redirectSaved, sendPage } from '../layout/page.ts'
 import { openLinkMails } from '../link-mails.ts'
-import { importDefaultsForm } from './import-defaults-form.ts'
+import { importDefaultsForm, type ShownDefaults } from './import-defaults-form.ts'
 import { confirmRemoval, settingsContent } from './settings-page.ts'
 
 interface MemberQuery {
@@ -63,7 +63,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       request.auditChange = changed.length > 0
       request.auditTarget =
         changed.map(({ email, getsMails }) => `${getsMails ? 'to' : 'none to'} ${email}`).join(', ') || 'nobody'
-      return reply.redirect(`/apps/${appId}/settings`, 303)
+      return redirectSaved(reply, `/apps/${appId}/settings`)
     },
   )
 
@@ -75,18 +75,18 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
       const form = formOf(request)
       const chosen = newKeysChoices.find((choice) => choice === form.get('new_keys'))
       if (chosen === undefined) return await sendSettings(context, request, reply.code(400))
+      const given = { new_keys: chosen, keep_changes: form.get('keep_changes') === 'true' }
       const held = readHoldIf(form)
-      if ('problem' in held) return await sendSettings(context, request, reply.code(400), held)
-      const { holdIf } = held
-      const defaults = {
-        new_keys: chosen,
-        keep_changes: form.get('keep_changes') === 'true',
-        ...(holdIf !== undefined && { hold_if: holdIf }),
+      if ('problem' in held) {
+        const refused = { ...held, shown: { ...given, hold_if: form } }
+        return await sendSettings(context, request, reply.code(400), refused)
       }
+      const { holdIf } = held
+      const defaults = { ...given, ...(holdIf !== undefined && { hold_if: holdIf }) }
       request.auditTarget = `new keys: ${chosen}, keep changes: ${defaults.keep_changes}${holdIf === undefined ? '' : `, hold if: ${holdIfText(holdIf)}`}`
       request.auditChange = await setImportDefaults(db, appId, defaults)
       request.log.info({ app_id: appId, by: visitorOf(request).email, ...defaults }, 'defaults of imports set')
-      return reply.redirect(`/apps/${appId}/settings`, 303)
+      return redirectSaved(reply, `/apps/${appId}/settings`)
     },
   )
 }
@@ -153,11 +153,11 @@ async function sendSettings(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  refused?: { email?: string; problem: string },
+  refused?: { email?: string; problem: string; shown?: ShownDefaults },
 ): Promise<FastifyReply> {
   const { appId } = visitedApp(request)
   const people = { members: await listMembers(db, appId), invitations: await listInvitations(db, appId) }
-  const content = html`${settingsContent(request, people, refused)}${importDefaultsForm(request, await importDefaults(db, appId))}`
+  const content = html`${settingsContent(request, people, refused)}${importDefaultsForm(request, refused?.shown ?? (await importDefaults(db, appId)))}`
   return sendPage(reply, { title: 'Settings', area: 'settings', content })
 }
 

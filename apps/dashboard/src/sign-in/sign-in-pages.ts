@@ -77,7 +77,7 @@ export function sentPage(
 export function tooManyPage(reply: FastifyReply, waitMs: number): FastifyReply {
   return sendPage(reply.code(429).header('Retry-After', retryAfter(waitMs)), {
     title: 'Too many links',
-    content: html`<p class="card narrow">Too many links were requested. Please try again in ${duration(waitMs)}.</p>${startLink}`,
+    content: html`<p class="card narrow">Too many links were requested. Please try again in ${duration(Math.max(1000, waitMs))}.</p>${startLink}`,
   })
 }
 

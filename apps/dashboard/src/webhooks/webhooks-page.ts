@@ -26,16 +26,27 @@ export function endpointSections(
     ${additionForm(request, refused)}`
 }
 
+type States = Pick<WebhookEndpoint, 'erringSince' | 'failingSince' | 'disabledAt'>
+
+function stateOf({ erringSince, failingSince, disabledAt }: States): Html {
+  if (disabledAt !== null)
+    return html`<span class="mark bad">disabled</span> since ${time(disabledAt)}: the receiver wants nothing more`
+  if (failingSince !== null) return html`<span class="mark bad">failing</span> since ${time(failingSince)}`
+  return erringSince === null
+    ? html`<span class="mark good">active</span>`
+    : html`<span class="mark warn">trying again</span> since ${time(erringSince)}: no try has succeeded`
+}
+
 function endpointList(request: FastifyRequest, endpoints: readonly WebhookEndpoint[]): Html {
   const { appId } = visitedApp(request)
   const page = `/apps/${appId}/webhooks`
-  const row = ({ endpointId, url, events, createdAt, failingSince, disabledAt }: WebhookEndpoint) => html`<tr>
+  const row = ({ endpointId, url, events, createdAt, ...states }: WebhookEndpoint) => html`<tr>
     <th scope="row" class="wrap"><code>${url}</code></th>
     <td>${events.length === webhookEvents.length ? 'all events' : html`<ul class="plain">${events.map((event) => html`<li>${event}</li>`)}</ul>`}</td>
-    <td>${disabledAt !== null ? html`<span class="mark bad">disabled</span> since ${time(disabledAt)}: the receiver wants nothing more` : failingSince === null ? html`<span class="mark good">active</span>` : html`<span class="mark bad">failing</span> since ${time(failingSince)}`}</td>
+    <td>${stateOf(states)}</td>
     <td>${time(createdAt, 'day')}</td>
     <td><div class="actions">
-      ${disabledAt !== null && enableForm(request, endpointId, url)}
+      ${states.disabledAt !== null && enableForm(request, endpointId, url)}
       <form method="post" action="${page}/test">
         ${formTokenField(request)}
         <input type="hidden" name="endpoint" value="${endpointId}">

@@ -1,7 +1,7 @@
 import type { NewKeys } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { InvalidAccount, requireEmail } from './email.ts'
-import { endSessions } from './sign-ins.ts'
+import { endInvitedSessions } from './sign-ins.ts'
 import { hashToken, makeToken } from './token.ts'
 
 /** There is no app with this ID. */
@@ -14,7 +14,7 @@ export class UnknownApp extends Error {
 }
 
 /**
- * Creates an app with its API token and its first member, who receives the app's mails and must sign in again.
+ * Creates an app with its API token and its first member, who receives the app's mails.
  *
  * Returns the app's ID and the token, which cannot be read again later. Throws {@link InvalidAccount} if the name or
  * the address is not valid.
@@ -28,7 +28,7 @@ export async function createApp(
   return await db.transaction().execute(async (tx) => {
     const { app_id: appId } = await tx.insertInto('apps').values({ name }).returning('app_id').executeTakeFirstOrThrow()
     await tx.insertInto('members').values({ app_id: appId, email: address }).execute()
-    await endSessions(tx, address)
+    await endInvitedSessions(tx, address)
     return { appId, apiToken: await registerToken(tx, appId) }
   })
 }

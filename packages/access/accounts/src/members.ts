@@ -1,7 +1,7 @@
 import { type Database, sql } from '@sluice/database'
 import { lockApp } from './app.ts'
 import { requireEmail } from './email.ts'
-import { endSessions, endSignIns } from './sign-ins.ts'
+import { endInvitedSessions, endSignIns } from './sign-ins.ts'
 
 /** A person who may sign in to an app's dashboard. */
 export interface Member {
@@ -35,8 +35,7 @@ export async function listMembers(db: Database, appId: number): Promise<Member[]
 
 /**
  * Adds a member whose address an operator vouches for (design.md §3, E-mail addresses). The member receives mails from
- * then on, and must sign in again. All other callers must have the address confirmed first (packages/access/sign-in,
- * `inviteMember`).
+ * then on. All other callers must have the address confirmed first (packages/access/sign-in, `inviteMember`).
  *
  * Returns false if the address already belongs to a member, whatever the case of its letters. Throws
  * {@link InvalidAccount}.
@@ -51,7 +50,7 @@ export async function addMember(db: Database, appId: number, email: string): Pro
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (numInsertedOrUpdatedRows === 0n) return false
-    await endSessions(tx, address)
+    await endInvitedSessions(tx, address)
     return true
   })
 }

@@ -9,13 +9,13 @@ export async function lockSessions(tx: Database, email: string): Promise<void> {
 }
 
 /**
- * Ends the sessions of a person that began with a mailed link. Call this function in the transaction that gives the
- * person access to another app, or makes the person an operator: the link may have been that of an invitation, which
- * must not open anything else (docs/decisions.md, Dashboard and processes).
+ * Ends the sessions of a person that began with an invitation. Call this function in the transaction that gives the
+ * person access to another app, or makes the person an operator: the link of an invitation must not open anything else
+ * (docs/decisions.md, Dashboard and processes).
  */
-export async function endSessions(tx: Database, email: string): Promise<void> {
+export async function endInvitedSessions(tx: Database, email: string): Promise<void> {
   await lockSessions(tx, email)
-  await tx.deleteFrom('sessions').where('email', '=', email).where('issuer', 'is', null).execute()
+  await tx.deleteFrom('sessions').where('email', '=', email).where('by_invitation', '=', true).execute()
 }
 
 /**

@@ -9,5 +9,5 @@ export {
   recordEvent,
   targetOfMany,
 } from './entries.ts'
-export { type AuditLogFilter, type AuditView, auditLogPage, auditLogPages, withPausers } from './list.ts'
+export { type AuditLogFilter, type AuditView, auditLogPage, auditLogPages, decisionsOn, withPausers } from './list.ts'
 export { auditRoutes, type RouteAudit } from './routes.ts'

@@ -94,6 +94,20 @@ export async function withPausers<Known extends Pause>(
   return pauses.map((pause, index) => ({ ...pause, by: rows[index]?.who ?? undefined }))
 }
 
+/** Returns who approved or cancelled an import, and when. */
+export async function decisionsOn(
+  db: Database,
+  appId: number,
+  importId: string,
+): Promise<{ what: AuditAction; who: string; at: Date }[]> {
+  const { rows } = await sql<{ what: AuditAction; who: string; at: Date }>`
+    select what, case who_type when 'token' then 'API token ' else '' end || who as who, at from audit_log
+    where app_id = ${appId} and target = ${importId} and what in ('import.approve', 'import.cancel') and outcome = 'done'
+    order by at, entry_id
+  `.execute(db)
+  return rows
+}
+
 /** Number of entries that one query reads. */
 const pageSize = 500
 

@@ -1,4 +1,4 @@
-import { changeMembers, endSessions, requireEmail } from '@sluice/accounts'
+import { changeMembers, endInvitedSessions, requireEmail } from '@sluice/accounts'
 import { type Database, isDue, isFarAhead, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 import { insertSession } from './session.ts'
@@ -180,14 +180,14 @@ export async function acceptInvitation(
       .executeTakeFirst()
     if (accepted === undefined) return undefined
     const { email } = accepted
-    await endSessions(tx, email)
+    await endInvitedSessions(tx, email)
     const hadAccess = await hasAccess(tx, email)
     await tx
       .insertInto('members')
       .values({ app_id: appId, email })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
-    return { session: signsIn && !hadAccess ? await insertSession(tx, email) : undefined }
+    return { session: signsIn && !hadAccess ? await insertSession(tx, email, { byInvitation: true }) : undefined }
   })
 }
 

@@ -1,9 +1,9 @@
-import { endSessions, endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
+import { endInvitedSessions, endSignIns, normalEmail, requireEmail } from '@sluice/accounts'
 import type { Database } from '@sluice/database'
 
 /**
- * Makes the owner of an address an operator, who may see every app and the queues, and must sign in again. Returns
- * false if the owner is an operator already. Throws `InvalidAccount` if the address is not valid.
+ * Makes the owner of an address an operator, who may see every app and the queues. Returns false if the owner is an
+ * operator already. Throws `InvalidAccount` if the address is not valid.
  */
 export async function addOperator(db: Database, email: string): Promise<boolean> {
   const address = requireEmail(email)
@@ -14,7 +14,7 @@ export async function addOperator(db: Database, email: string): Promise<boolean>
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirstOrThrow()
     if (numInsertedOrUpdatedRows === 0n) return false
-    await endSessions(tx, address)
+    await endInvitedSessions(tx, address)
     return true
   })
 }

@@ -13,12 +13,12 @@ export const isSessionOver = isDue(sql`expires_at`, sessionDays * 24 * 60 * 60_0
 const isUnconfirmed = isDue(sql`confirmed_until`, confirmationMinutes * 60_000)
 
 /** Starts a session of a person, and deletes expired sessions of everybody. Returns the secret of the session. */
-export async function insertSession(tx: Database, email: string): Promise<string> {
+export async function insertSession(tx: Database, email: string, { byInvitation = false } = {}): Promise<string> {
   const secret = makeSecret()
   await tx.deleteFrom('sessions').where(isSessionOver).execute()
   await sql`
-    insert into sessions (secret_hash, email, expires_at)
-    values (${hashSecret(secret)}, ${email}, now() + make_interval(days => ${sessionDays}))
+    insert into sessions (secret_hash, email, by_invitation, expires_at)
+    values (${hashSecret(secret)}, ${email}, ${byInvitation}, now() + make_interval(days => ${sessionDays}))
   `.execute(tx)
   return secret
 }

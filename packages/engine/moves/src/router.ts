@@ -5,7 +5,7 @@ import { followMoves } from './moved-apps.ts'
 /** The cell of a process, and the addresses of all cells' processes of its kind, by number of the cell. */
 export interface Cells {
   own: number
-  addresses: ReadonlyMap<number, string>
+  addresses: ReadonlyMap<number, string> | undefined
 }
 
 /** Finds the cell that answers a request. */
@@ -23,11 +23,12 @@ export interface CellRouter {
   close(): void
 }
 
-/** Opens the router of a process's requests. It follows which apps move. */
+/** Opens the router of a process's requests, if there are other cells. It follows which apps move. */
 export function openCellRouter(
   { db, log }: { db: Database; log: Pick<FilesContext['log'], 'warn'> },
   { own, addresses }: Cells,
-): CellRouter {
+): CellRouter | undefined {
+  if (addresses === undefined) return undefined
   const movedApps = followMoves(db, own, log)
   return {
     async addressOf(appId, forwards) {

@@ -118,10 +118,10 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
   // First, because the delivery is sent again if only this was recorded.
   await db
     .updateTable('webhook_endpoints')
-    .set({ failing_since: null })
+    .set({ erring_since: null, failing_since: null })
     .where('app_id', '=', delivery.appId)
     .where('endpoint_id', '=', delivery.endpointId)
-    .where('failing_since', 'is not', null)
+    .where((where) => where.or([where('erring_since', 'is not', null), where('failing_since', 'is not', null)]))
     .execute()
   const recorded = await heldBy(db, delivery)
     .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
@@ -160,6 +160,15 @@ async function recordFailure(
       .returning('state')
       .executeTakeFirst()
     if (recorded === undefined) return { outcome: 'not due' }
+    if (delivery.type !== webhookTest) {
+      await tx
+        .updateTable('webhook_endpoints')
+        .set({ erring_since: sql<Date>`now()` })
+        .where('app_id', '=', delivery.appId)
+        .where('endpoint_id', '=', delivery.endpointId)
+        .where('erring_since', 'is', null)
+        .execute()
+    }
     const isFailing = recorded.state === 'failed' && delivery.type !== webhookTest
     const column = isGone ? 'disabled_at' : isFailing ? 'failing_since' : undefined
     const mails = column === undefined ? [] : await mark(tx, delivery, error, column)
@@ -179,7 +188,7 @@ async function mark(
   const { appId, endpointId } = delivery
   const marked = await tx
     .updateTable('webhook_endpoints')
-    .set({ [column]: sql<Date>`now()` })
+    .set({ [column]: column === 'failing_since' ? sql<Date>`erring_since` : sql<Date>`now()` })
     .where('app_id', '=', appId)
     .where('endpoint_id', '=', endpointId)
     .where(column, 'is', null)

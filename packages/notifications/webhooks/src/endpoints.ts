@@ -11,7 +11,9 @@ export interface WebhookEndpoint {
   url: string
   events: WebhookEvent[]
   createdAt: Date
-  /** When a delivery first failed for good; null if none did, or if a delivery has succeeded since. */
+  /** When the first try failed after the last success; null if none did. */
+  erringSince: Date | null
+  /** The same once a delivery has failed for good; null if none did, or if a delivery has succeeded since. */
   failingSince: Date | null
   /** When the receiver said that the endpoint is gone; null if it did not, or if the endpoint was enabled since. */
   disabledAt: Date | null
@@ -73,7 +75,7 @@ function checkEvents(given: readonly string[]): WebhookEvent[] {
 export async function listEndpoints(db: Database, appId: number): Promise<WebhookEndpoint[]> {
   const rows = await db
     .selectFrom('webhook_endpoints')
-    .select(['endpoint_id', 'url', 'events', 'created_at', 'failing_since', 'disabled_at'])
+    .select(['endpoint_id', 'url', 'events', 'created_at', 'erring_since', 'failing_since', 'disabled_at'])
     .where('app_id', '=', appId)
     .where('removed_at', 'is', null)
     .orderBy('created_at')
@@ -84,6 +86,7 @@ export async function listEndpoints(db: Database, appId: number): Promise<Webhoo
     url: row.url,
     events: webhookEvents.filter((event) => row.events.includes(event)),
     createdAt: row.created_at,
+    erringSince: row.erring_since,
     failingSince: row.failing_since,
     disabledAt: row.disabled_at,
   }))

@@ -6,7 +6,7 @@ export interface Waiting {
   appId: number
   appName: string
   importId: string
-  /** When the import's file was queued, or when the import was held. */
+  /** When the import's file was queued or its app resumed, or when the import was held. */
   since: Date
 }
 
@@ -25,7 +25,10 @@ export interface ImportOverview {
   active: Partial<Record<ImportState, number>>
   /** Imports that ended within the last 24 hours, by state. */
   ended: Partial<Record<ImportState, number>>
-  /** The import whose file has waited longest to be next in order, without paused apps and imports after a held one. */
+  /**
+   * The import whose file has waited longest to be next in order, without pauses, paused apps and imports after a held
+   * one.
+   */
   oldestWaiting: Waiting | undefined
   /** The import that has been held for the longest time. */
   oldestHeld: Waiting | undefined
@@ -54,7 +57,7 @@ export async function importOverview(db: Database): Promise<ImportOverview> {
   const [active, ended, oldestWaiting, oldestHeld, failures, allPausedSince, pausedApps] = await Promise.all([
     countActive(db, undefined),
     countEnded(db),
-    findOldest(db, sql`queued_at`, waits),
+    findOldest(db, sql`greatest(queued_at, resumed_at)`, waits),
     findOldest(db, sql`held_at`, sql`state = 'held'`),
     findFailures(db),
     findPauseOfAll(db),

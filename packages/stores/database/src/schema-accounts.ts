@@ -18,6 +18,8 @@ export interface AppsTable {
   hold_if: ColumnType<HoldIf, string | undefined, string>
   /** Since when no import of the app is claimed; null if the app is not paused. */
   paused_at: NullableTimestamp
+  /** When imports last resumed: nobody counts the time before as a wait. */
+  resumed_at: NullableTimestamp
   /** When the deletion of the app began; null if nobody deletes it. */
   deleting_at: NullableTimestamp
   /** Limit of first requests of v3, such as `100/10m`; null if the setting applies. */
@@ -124,6 +126,8 @@ export interface SessionsTable {
   email: string
   created_at: Timestamp
   expires_at: Timestamp
+  /** Whether the session began with the link of an invitation. */
+  by_invitation: Generated<boolean>
   /** The account at an OpenID Connect provider; null if the session began with a mailed link. */
   issuer: string | null
   subject: string | null

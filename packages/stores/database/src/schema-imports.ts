@@ -99,6 +99,8 @@ export interface ImportsTable {
   rows_total: Generated<number>
   rows_applied: Generated<number>
   rows_failed: Generated<number>
+  /** Whether any row failed. Unlike the count, it does not change with each batch, so an index may have it. */
+  has_errors: GeneratedAlways<boolean>
   /** Rows that changed a profile as the preceding rows had left it. */
   rows_changed: Generated<number>
   /** What the rows changed, if the import keeps its changes or is a dry run. Counts of 0 may be missing. */

@@ -42,7 +42,9 @@ export interface WebhookEndpointsTable {
   previous_secret: Buffer | null
   rotated_at: NullableTimestamp
   created_at: Timestamp
-  /** Since when deliveries have failed for good; null after a success. */
+  /** When the first try failed; null after a success. */
+  erring_since: NullableTimestamp
+  /** The same once a delivery has failed for good. */
   failing_since: NullableTimestamp
   /** When the receiver answered 410. Nothing is sent to the endpoint until somebody enables it again. */
   disabled_at: NullableTimestamp

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { convertValue, possibleForms, type ValueForm, valueForms } from './value-forms.ts'
+import { convertValue, offeredForms, possibleForms, type ValueForm, valueForms } from './value-forms.ts'
 
 describe('a number with a decimal comma', () => {
   test.each([
@@ -82,6 +82,11 @@ describe('a date', () => {
     ['month-first', '2/1/2026 1:05:09\u202fp.m.', '2026-02-01T13:05:09'],
     ['month-first', '2/1/2026 11:05A.M', '2026-02-01T11:05'],
     ['day-first', '31.12.2026T8:05', '2026-12-31T08:05'],
+    ['day-first+02:00', '31/12/2026 14:30', '2026-12-31T14:30+02:00'],
+    ['day-first+02:00', '31/12/2026', '2026-12-31'],
+    ['day-first+02:00', '2026-12-31T14:30', '2026-12-31T14:30+02:00'],
+    ['day-first+02:00', '2026-12-31T14:30Z', '2026-12-31T14:30Z'],
+    ['month-first-09:30', '12/31/2026 2:30 PM', '2026-12-31T14:30-09:30'],
   ])('%s: %s becomes %s', (form, text, converted) => {
     expect(convertValue(text, form)).toBe(converted)
   })
@@ -149,6 +154,17 @@ describe('a date', () => {
     expect(Object.keys(valueForms).filter((form) => /00:00$/.test(form))).toEqual([])
     expect(valueForms['date-time']).toContain('in UTC')
     expect(valueForms['date-time-09:30' as keyof typeof valueForms]).toContain('at -09:30')
+  })
+
+  test('has a choice of offsets in a column with times, or once one is chosen', () => {
+    const offers = (values: string[], form: ValueForm, chosen: ValueForm = 'as-is') =>
+      form in offeredForms(values, chosen)
+    expect(offers(['31/12/2025', '30/12/2025 14:30'], 'day-first+02:00')).toBe(true)
+    expect(offers(['31/12/2025 14:30'], 'month-first+02:00')).toBe(false)
+    expect(offers(['31/12/2025'], 'day-first+02:00')).toBe(false)
+    expect(offers(['31/12/2025'], 'day-first+02:00', 'day-first+02:00')).toBe(true)
+    expect(offers([], 'day-first')).toBe(true)
+    expect(offers([], 'date-time+02:00')).toBe(true)
   })
 
   test('is the same day in either order', () => {

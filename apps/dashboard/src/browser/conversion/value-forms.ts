@@ -9,12 +9,21 @@ const offsets = [
   ...['+12:45', '+13:45'],
 ].toSorted()
 
-/** The form of times with a space, as databases write them. The offset of times without one follows; UTC by default. */
-type TimeForm = 'date-time' | `date-time${'+' | '-'}${string}`
+/** The forms of times, with an example: `date-time` has a space, as databases write it. */
+const examples = {
+  'day-first': '31/12/2025 14:30',
+  'month-first': '12/31/2025 14:30',
+  'date-time': '2024-03-31 02:30:00',
+} as const
 
-const timeForms: Record<TimeForm, string> = {
-  'date-time': '2024-03-31 02:30:00, in UTC',
-  ...Object.fromEntries(offsets.map((offset) => [`date-time${offset}`, `2024-03-31 02:30:00, at ${offset}`])),
+type TimeForm = keyof typeof examples
+const timeForms = Object.keys(examples) as TimeForm[]
+
+/** The offset of times without one follows the form; UTC by default. */
+type OffsetForm = `${TimeForm}${'+' | '-'}${string}`
+
+function formsOf(form: TimeForm): Record<OffsetForm, string> {
+  return Object.fromEntries(offsets.map((offset) => [`${form}${offset}`, `${examples[form]}, at ${offset}`]))
 }
 
 /** How the values of a column are written, with the words that the page shows. A form is chosen, never detected. */
@@ -23,10 +32,29 @@ export const valueForms = {
   'decimal-comma': 'Numbers with a decimal comma',
   'day-first': 'Dates, day first, in UTC',
   'month-first': 'Dates, month first, in UTC',
-  ...timeForms,
+  'date-time': `${examples['date-time']}, in UTC`,
+  ...formsOf('date-time'),
+  ...formsOf('day-first'),
+  ...formsOf('month-first'),
 } as const
 
 export type ValueForm = keyof typeof valueForms
+
+/** Returns the forms to choose from for a column. Dates have offsets if any has a time, or if one is `chosen`. */
+export function offeredForms(values: readonly string[], chosen: ValueForm): Readonly<Record<ValueForm, string>> {
+  const hasTimes = (form: ValueForm) =>
+    values.some((value) => convertValue(value, form) !== value && convertValue(value, form)?.includes('T'))
+  const isOffered = { 'day-first': hasTimes('day-first'), 'month-first': hasTimes('month-first'), 'date-time': true }
+  const offered = Object.entries(valueForms).filter(([form]) => {
+    const base = timeFormOf(form)
+    return base === undefined || base === form || form === chosen || isOffered[base]
+  })
+  return Object.fromEntries(offered) as Record<ValueForm, string>
+}
+
+function timeFormOf(form: string): TimeForm | undefined {
+  return timeForms.find((base) => form.startsWith(base))
+}
 
 /**
  * Digits in groups of three, with one kind of sign between all groups: a point, a space (also one that does not break)
@@ -57,12 +85,13 @@ const dateForm =
 export function convertValue(text: string, form: ValueForm): string | undefined {
   if (form === 'as-is') return text
   if (form === 'decimal-comma') return withPoint(text)
-  return form === 'day-first' || form === 'month-first' ? isoDate(text, form) : isoTime(text, form)
+  const base = timeFormOf(form) ?? 'date-time'
+  const offset = form.slice(base.length)
+  return base === 'date-time' ? isoTime(text, offset || 'Z') : isoDate(text, base, offset)
 }
 
-function isoTime(text: string, form: TimeForm): string | undefined {
+function isoTime(text: string, offset: string): string | undefined {
   const [, date, time, utc, hours, minutes = '00'] = timeForm.exec(text) ?? []
-  const offset = form.slice('date-time'.length) || 'Z'
   const own = hours === undefined ? utc && 'Z' : `${hours}:${minutes}`
   const converted = date === undefined ? text : `${date}T${time}${own ?? offset}`
   return isOfType(converted, 'datetime') ? converted : undefined
@@ -77,14 +106,15 @@ function withPoint(text: string): string | undefined {
   return `${minus}${digits === '' ? '0' : digits}.${fraction}${exponent}`
 }
 
-function isoDate(text: string, form: 'day-first' | 'month-first'): string | undefined {
+function isoDate(text: string, form: 'day-first' | 'month-first', offset: string): string | undefined {
   const match = dateForm.exec(text)
-  if (match === null) return isOfType(text, 'datetime') ? text : undefined
+  if (match === null && !isOfType(text, 'datetime')) return undefined
+  if (match === null) return offset === '' ? text : isoTime(text, offset)
   const [, first = '', , second = '', year, hour, minute = '', seconds, half] = match
   const [day, month] = form === 'day-first' ? [first, second] : [second, first]
   const date = `${year}-${twoDigits(month)}-${twoDigits(day)}`
   const time = hour === undefined ? '' : clock({ hour, minute, seconds, half })
-  const converted = time === undefined ? '' : date + time
+  const converted = time === undefined ? '' : `${date}${time}${time && offset}`
   return isOfType(converted, 'datetime') ? converted : undefined
 }
 

@@ -42,16 +42,17 @@ export async function importBacklog(db: Database): Promise<Backlog> {
     runnable: number
   }>`
     with apps_imports as (
-      select app_id,
+      select imports.app_id,
         count(*) filter (where state = 'awaiting_upload') as awaiting_upload,
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
         count(*) filter (where state = 'held') as held,
-        extract(epoch from now() - case when bool_or(state = 'held') then min(queued_at) filter (where state = 'queued' and dry_run)
-          else min(queued_at) filter (where state = 'queued') end)::float8 as oldest,
+        extract(epoch from now() - case when bool_or(state = 'held') then min(waits_since) filter (where state = 'queued' and dry_run)
+          else min(waits_since) filter (where state = 'queued') end)::float8 as oldest,
         extract(epoch from now() - min(held_at) filter (where state = 'held'))::float8 as oldest_held,
         ${isPaused(sql`imports.app_id`)} as is_paused
-      from imports where state in ${unfinishedStates} group by app_id
+      from imports join apps using (app_id) cross join lateral greatest(queued_at, resumed_at) waits_since
+      where state in ${unfinishedStates} group by imports.app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing, sum(held)::bigint as held,

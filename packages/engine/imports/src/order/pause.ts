@@ -52,7 +52,15 @@ export async function pauseImports(db: Database, appId: number | undefined): Pro
 export async function resumeImports(db: Database, appId: number | undefined): Promise<boolean> {
   const resumed =
     appId === undefined
-      ? await sql`delete from service_pause`.execute(db)
-      : await sql`update apps set paused_at = null where app_id = ${appId} and paused_at is not null`.execute(db)
+      ? await sql`
+          with resumed as (
+            update apps set resumed_at = now()
+            where app_id in (select app_id from import_orders) and exists (select from service_pause)
+          )
+          delete from service_pause
+        `.execute(db)
+      : await sql`update apps set paused_at = null, resumed_at = now() where app_id = ${appId} and paused_at is not null`.execute(
+          db,
+        )
   return Number(resumed.numAffectedRows ?? 0) > 0
 }

@@ -20,6 +20,10 @@ export interface ImportFilter {
   source?: ImportSource | undefined
   /** A part of the file's name in any case, at least {@link shortestText} characters, or an import's ID. */
   text?: string | undefined
+  /** Only imports with rows with errors. */
+  hasErrors?: boolean | undefined
+  /** Only dry runs, or none. */
+  isDryRun?: boolean | undefined
   /** Only imports that ended within the last 24 hours. */
   endedLately?: boolean | undefined
   /** Earliest and latest time of the request; the latest is excluded. */
@@ -36,6 +40,8 @@ export interface FoundImport extends Pick<ImportDetails, 'contentType' | 'object
   requestedBy: string | null
   /** Place among the unfinished imports of its import order, 1 for the first; null if the import has ended. */
   place: number | null
+  /** The error of the file, otherwise the commonest error of its rows; null if it has none. */
+  commonestError: string | null
   /** As in `ImportDetails`. */
   tookMs: number | null
 }
@@ -115,12 +121,15 @@ async function findPlaces(
   return (await sql<Place>`select ${columns} from imports i ${where} ${order} limit ${limit}`.execute(db)).rows
 }
 
-function conditionsOf({ appId, state, source, text, endedLately, since, until }: ImportFilter): RawBuilder<unknown>[] {
+function conditionsOf(filter: ImportFilter): RawBuilder<unknown>[] {
+  const { appId, state, source, text, hasErrors, isDryRun, endedLately, since, until } = filter
   return [
     ...(appId === undefined ? [] : [sql`i.app_id = ${appId}`]),
     ...(state === undefined ? [] : [sql`i.state = ${state}`]),
     ...(source === undefined ? [] : [sql`i.source = ${source}`]),
     ...(text === undefined ? [] : [textCondition(text)]),
+    ...(hasErrors ? [sql`i.has_errors`] : []),
+    ...(isDryRun === undefined ? [] : [isDryRun ? sql`i.dry_run` : sql`not i.dry_run`]),
     ...(endedLately ? [sql`i.finished_at > now() - interval '24 hours'`] : []),
     ...(since === undefined ? [] : [sql`i.requested_at >= ${since}`]),
     ...(until === undefined ? [] : [sql`i.requested_at < ${until}`]),
@@ -139,6 +148,9 @@ function textCondition(text: string): RawBuilder<unknown> {
   return sql`(${name} or i.import_id between ${first}::uuid and ${last}::uuid)`
 }
 
+const commonestError = sql<string | null>`
+  coalesce(error, (select key from jsonb_each(error_counts) order by value::bigint desc, key limit 1))`
+
 async function readImports(db: Database, apiUrl: string | undefined, found: readonly Place[]): Promise<FoundImport[]> {
   const ids = found.map((place) => place.import_id)
   const apps = [...new Set(found.map((place) => place.app_id))]
@@ -147,6 +159,7 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
     .select(['imports.app_id', 'apps.name', 'requested_by', 'content_type', 'object_key', 'position'])
     .select(({ fn }) => fn.coalesce('stored_size', 'byte_size').as('bytes'))
     .select(secondsTaken.as('seconds'))
+    .select(commonestError.as('commonest_error'))
     .where(sql<boolean>`imports.app_id = any(${apps}::integer[]) and import_id = any(${ids}::uuid[])`)
     .execute()
   const places = rows.some((row) => row.finished_at === null) ? await placesInOrder(db, apps, ids) : new Map()
@@ -157,7 +170,7 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
     return [
       {
         ...{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl), requestedBy: row.requested_by },
-        ...{ place: places.get(id) ?? null, tookMs: millisecondsTaken(row) },
+        ...{ place: places.get(id) ?? null, tookMs: millisecondsTaken(row), commonestError: row.commonest_error },
         ...{ contentType: row.content_type, objectKey: row.object_key, byteSize: row.bytes, position: row.position },
       },
     ]
@@ -179,17 +192,20 @@ async function placesInOrder(
 
 /** Values of filters as text, from a form, an address or the command line. */
 export type FilterTexts = Partial<
-  Record<'app' | 'state' | 'source' | 'text' | 'ended' | 'since' | 'until', string | undefined>
+  Record<'app' | 'state' | 'source' | 'text' | 'errors' | 'dry' | 'ended' | 'since' | 'until', string | undefined>
 >
 
 /** Parses filters. Empty texts set no filter. Returns the name of the first filter that is not valid instead. */
 export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid: keyof FilterTexts } {
   const { app = '', state = '', source = '', text = '', ended = '', since = '', until = '' } = texts
+  const { errors = '', dry = '' } = texts
   if (app !== '' && !/^[1-9]\d{0,8}$/.test(app)) return { invalid: 'app' }
   if (state !== '' && !isImportState(state)) return { invalid: 'state' }
   const knownSource = importSources.find((each) => each === source)
   if (source !== '' && knownSource === undefined) return { invalid: 'source' }
   if (text !== '' && text.length < shortestText) return { invalid: 'text' }
+  if (!['', 'some'].includes(errors)) return { invalid: 'errors' }
+  if (!['', 'only', 'none'].includes(dry)) return { invalid: 'dry' }
   if (ended !== '' && ended !== '24h') return { invalid: 'ended' }
   const times = { since: parseFilterTime(since), until: parseFilterTime(until) }
   if (times.since === null) return { invalid: 'since' }
@@ -199,6 +215,8 @@ export function parseImportFilter(texts: FilterTexts): ImportFilter | { invalid:
     state: isImportState(state) ? state : undefined,
     source: knownSource,
     text: text === '' ? undefined : text,
+    hasErrors: errors !== '',
+    isDryRun: dry === '' ? undefined : dry === 'only',
     endedLately: ended !== '',
     since: times.since,
     until: times.until,

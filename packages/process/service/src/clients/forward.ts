@@ -28,7 +28,6 @@ export interface Forwarder {
    * server cannot be reached.
    */
   send(request: IncomingMessage, address: string, onBody?: () => void): Promise<IncomingMessage>
-  close(): void
 }
 
 /** Returns how often a request has been forwarded. */
@@ -37,7 +36,7 @@ export function forwardsOf({ headers }: IncomingMessage): number {
   return forwarded === undefined ? 0 : Number(forwarded) || 1
 }
 
-/** Opens connections to other servers, as they are needed. The caller closes them. */
+/** Opens connections to other servers, as they are needed. Idle ones keep no process alive. */
 export function openForwarder(): Forwarder {
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   return {
@@ -51,10 +50,6 @@ export function openForwarder(): Forwarder {
       const [answer] = (await once(forwarding, 'response')) as [IncomingMessage]
       request.unpipe(forwarding)
       return answer
-    },
-    close() {
-      agents.http.destroy()
-      agents.https.destroy()
     },
   }
 }

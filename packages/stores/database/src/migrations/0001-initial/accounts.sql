@@ -9,6 +9,7 @@ create table apps (
   keep_changes boolean not null default false,
   hold_if jsonb not null default '"never"',
   paused_at timestamptz,
+  resumed_at timestamptz,
   deleting_at timestamptz,
   bulk_import_limit text,
   profile_key_limit integer,

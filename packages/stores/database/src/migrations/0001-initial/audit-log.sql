@@ -16,3 +16,5 @@ create table audit_log (
 create index audit_log_by_time on audit_log (at desc, entry_id desc);
 create index audit_log_by_person on audit_log (who, at desc, entry_id desc);
 create index audit_log_by_action on audit_log (what, at desc, entry_id desc);
+-- Finds who approved or cancelled an import.
+create index audit_log_of_imports on audit_log (target) where what in ('import.approve', 'import.cancel');

@@ -20,6 +20,7 @@ create table sessions (
   email text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
+  by_invitation boolean not null default false,
   issuer text,
   subject text,
   confirmed_until timestamptz,

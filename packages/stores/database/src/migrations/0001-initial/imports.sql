@@ -65,6 +65,7 @@ create table imports (
   rows_total bigint not null default 0,
   rows_applied bigint not null default 0,
   rows_failed bigint not null default 0,
+  has_errors boolean not null generated always as (rows_failed > 0) stored,
   rows_changed bigint not null default 0,
   changes jsonb not null default '{}',
 
@@ -134,6 +135,8 @@ create index imports_by_time on imports (requested_at desc, sequence_number desc
 create index imports_by_app on imports (app_id, requested_at desc, sequence_number desc);
 create index imports_by_state on imports (state, requested_at desc, sequence_number desc);
 create index imports_by_source on imports (source, requested_at desc, sequence_number desc);
+create index imports_with_errors on imports (requested_at desc, sequence_number desc) where has_errors;
+create index imports_dry_runs on imports (requested_at desc, sequence_number desc) where dry_run;
 create extension if not exists pg_trgm;
 create index imports_by_file_name on imports using gin (file_name gin_trgm_ops);
 

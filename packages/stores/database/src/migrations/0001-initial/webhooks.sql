@@ -9,6 +9,7 @@ create table webhook_endpoints (
   previous_secret bytea,
   rotated_at timestamptz,
   created_at timestamptz not null default now(),
+  erring_since timestamptz,
   failing_since timestamptz,
   disabled_at timestamptz,
   removed_at timestamptz,
