@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,11 +9,13 @@ import { parseArgs } from 'node:util'
 import { createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
 import { requestDeletion } from '@sluice/deletions'
+import { embeddedStorageAccess } from '@sluice/local-stack'
 import { registerUsers } from '@sluice/profiles'
-import { logicalPostgres, openCell, runMove, storageOf } from '../../cells/cell.ts'
+import { migrateCell, runMove } from '../../cells/cell.ts'
 import { openScratch } from '../../environment/scratch.ts'
 import { until } from '../../environment/wait.ts'
-import type { Deployment } from '../../faults/harness/deployment.ts'
+import { type StackAccess, startStack } from '../../stack/running-stack.ts'
+import { startBenchPostgres } from './import/postgres.ts'
 import { printTargets } from './measuring.ts'
 import { upload } from './mixed.ts'
 import { steadyLoad } from './steady-load.ts'
@@ -21,6 +24,10 @@ import { steadyLoad } from './steady-load.ts'
 const rates = { moving: 200, other: 50 }
 const gone = ['gone-1', 'gone-2']
 const quietMs = 10_000
+const postgresSettings = {
+  ...{ shared_buffers: '512MB', max_wal_size: '4GB', checkpoint_timeout: '30min', autovacuum: 'off' },
+  wal_level: 'logical',
+}
 
 type App = Awaited<ReturnType<typeof openApp>>
 
@@ -34,19 +41,15 @@ export async function benchMove(args: readonly string[]): Promise<boolean> {
   const users = Number(values.users)
   await using parts = new AsyncDisposableStack()
   const { path: folder } = parts.use(await openScratch('sluice-bench-move-'))
-  const env = { UPLOAD_ORDER_WAIT: '1s', RATE_LIMIT_PROFILE_UPDATE: '100000000/60s' }
-  const second = await openCell(1, { ...logicalPostgres, env: { ...env, CELLS: '1=http://127.0.0.1:1' } })
-  parts.defer(second.close)
-  const first = await openCell(0, {
-    ...logicalPostgres,
-    env: { ...env, ...storageOf(second), CELLS: `1=${second.api}` },
-  })
-  parts.defer(first.close)
+  const { first, second, cells } = await startCells(folder, parts)
   const [moving, other] = [await openApp(first, users), await openApp(first, 1_000)]
+  const files = await Promise.all([0, 1, 2, 3].map((mark) => makeFile(folder, users, mark)))
   const importIds: string[] = []
-  const importAll = async () =>
-    void importIds.push(await upload(first, moving, await makeFile(folder, users, importIds.length)))
-  await importAll()
+  const importNext = async () => {
+    const file = files[importIds.length]
+    if (file !== undefined) importIds.push(await upload(first, moving, file))
+  }
+  await importNext()
   await untilImported(first, importIds, users)
 
   const updates = openUpdates(first.api, moving)
@@ -54,26 +57,26 @@ export async function benchMove(args: readonly string[]): Promise<boolean> {
   parts.defer(load.stop)
   const otherLoad = steadyLoad({ ...openUpdates(first.api, other), expected: 202 }, rates.other)
   parts.defer(otherLoad.stop)
-  await importAll()
+  await importNext()
   const quietFrom = performance.now()
   await delay(quietMs)
-  for (let waiting = 0; waiting < 3; waiting++) await importAll()
-  const settings = { SERVICE_TIMEZONE: 'UTC' }
+  await importNext()
+  await importNext()
   const request = { appId: moving.appId, userIds: gone, tokenLastFour: 'last' }
-  await requestDeletion({ db: first.db, settings }, request, new Date('2026-01-01T12:00:00Z'))
+  await requestDeletion({ db: first.db, settings: { SERVICE_TIMEZONE: 'UTC' } }, request, new Date('2026-01-01'))
   const movedFrom = performance.now()
-  const cells = { CELL: '0', CELL_DATABASES: `0=${first.databaseUrl} 1=${second.databaseUrl}` }
   const exitCode = await runMove(cells, ['--app', String(moving.appId), '--to', '1'])
   await delay(2_000)
   const end = performance.now()
   await Promise.all([load.stop(), otherLoad.stop()])
   await untilImported(second, importIds, users)
-  const during = load.between(movedFrom, end)
-  const quiet = otherLoad.between(quietFrom, movedFrom)
-  const others = otherLoad.between(movedFrom, end)
-  console.log(
-    `${users} users, ${during.requests} updates in ${Math.round((end - movedFrom) / 1000)} s, ${importIds.length} imports of all users`,
-  )
+  const deletions = await incompleteDeletions(second, moving)
+  const [during, quiet, others] = [
+    load.between(movedFrom, end),
+    otherLoad.between(quietFrom, movedFrom),
+    otherLoad.between(movedFrom, end),
+  ]
+  console.log(`${users} users, ${during.requests} updates in ${Math.round((end - movedFrom) / 1000)} s`)
   console.log(`another app: p99 ${quiet.p99.toFixed(1)} ms before, ${others.p99.toFixed(1)} ms during the move`)
   const none = { must: 0, digits: 0 } as const
   return printTargets([
@@ -87,12 +90,35 @@ export async function benchMove(args: readonly string[]): Promise<boolean> {
       ...none,
     },
     { name: 'imports that ended out of order', measured: await unordered(second, moving, importIds), ...none },
-    { name: 'deletions that did not complete once', measured: await incompleteDeletions(second, moving), ...none },
+    { name: 'deletions that did not complete once', measured: deletions, ...none },
     { name: "another app's p99 ÷ before the move", measured: others.p99 / quiet.p99, must: 2 },
   ])
 }
 
-async function openApp({ db }: Deployment, users: number) {
+/** Starts two cells with one bucket, each with a server of Postgres. Returns the settings of the command as well. */
+async function startCells(folder: string, parts: AsyncDisposableStack) {
+  const env = {
+    ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
+    ...{ LOG_LEVEL: 'warn', UPLOAD_ORDER_WAIT: '1s', RATE_LIMIT_PROFILE_UPDATE: '100000000/60s' },
+  }
+  const start = async (cell: number, others: Record<string, string>) => {
+    await mkdir(join(folder, String(cell)))
+    const postgres = await startBenchPostgres(join(folder, String(cell)), postgresSettings)
+    parts.defer(() => postgres.stop())
+    const databaseUrl = postgres.urlOf('sluice')
+    await migrateCell(databaseUrl, cell)
+    const stack = await startStack({ env: { ...env, DATABASE_URL: databaseUrl, CELL: String(cell), ...others } })
+    parts.defer(() => stack.stop())
+    return { ...stack, databaseUrl }
+  }
+  const second = await start(1, { CELLS: '1=http://127.0.0.1:1' })
+  const bucket = { S3_ENDPOINT: (await second.info()).storage, ...(await embeddedStorageAccess(second.home, {})) }
+  const first = await start(0, { CELLS: `1=${second.api}`, ...bucket })
+  const cells = { CELL: '0', CELL_DATABASES: `0=${first.databaseUrl} 1=${second.databaseUrl}` }
+  return { first, second, cells }
+}
+
+async function openApp({ db }: StackAccess, users: number) {
   const { appId, apiToken: token } = await createApp(db, { name: 'App', email: `${crypto.randomUUID()}@example.com` })
   await sql`insert into users select ${appId}, 'u' || n from generate_series(0, ${users - 1}) n`.execute(db)
   await registerUsers(db, appId, gone)
@@ -128,7 +154,7 @@ function openUpdates(api: string, { token, users }: App) {
         onAnswer: (status: number) => void (status === 202 && answered.push(number)),
       }
     },
-    async lost({ db }: Deployment, { appId }: App): Promise<number> {
+    async lost({ db }: StackAccess, { appId }: App): Promise<number> {
       const { rows } = await sql<{ lost: number }>`
         select count(*) as lost from unnest(${answered}::integer[]) n
         where (select attributes ->> 'age' from profiles where app_id = ${appId} and user_id = 'u' || n)
@@ -139,7 +165,7 @@ function openUpdates(api: string, { token, users }: App) {
   }
 }
 
-async function untilImported({ db }: Deployment, importIds: readonly string[], users: number): Promise<void> {
+async function untilImported({ db }: StackAccess, importIds: readonly string[], users: number): Promise<void> {
   await until(
     'the end of the imports',
     async () => {
@@ -156,7 +182,7 @@ async function untilImported({ db }: Deployment, importIds: readonly string[], u
   )
 }
 
-async function staleUsers({ db }: Deployment, { appId }: App, importIds: readonly string[]): Promise<number> {
+async function staleUsers({ db }: StackAccess, { appId }: App, importIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ stale: number }>`
     select count(*) as stale from users u left join profiles p using (app_id, user_id)
     where app_id = ${appId} and attributes ->> 'mark' is distinct from ${String(importIds.length - 1)}
@@ -164,7 +190,7 @@ async function staleUsers({ db }: Deployment, { appId }: App, importIds: readonl
   return rows[0]?.stale ?? Number.NaN
 }
 
-async function unordered({ db }: Deployment, { appId }: App, importIds: readonly string[]): Promise<number> {
+async function unordered({ db }: StackAccess, { appId }: App, importIds: readonly string[]): Promise<number> {
   const ended = await db
     .selectFrom('imports')
     .select('import_id')
@@ -175,7 +201,7 @@ async function unordered({ db }: Deployment, { appId }: App, importIds: readonly
   return ended.filter(({ import_id: importId }, place) => importId !== importIds[place]).length
 }
 
-async function incompleteDeletions({ db }: Deployment, { appId }: App): Promise<number> {
+async function incompleteDeletions({ db }: StackAccess, { appId }: App): Promise<number> {
   const requests = db
     .selectFrom('deletion_requests')
     .select(['users_deleted', 'completed_at'])
