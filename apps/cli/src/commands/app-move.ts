@@ -73,7 +73,7 @@ async function withCells(appId: number, to: number, work: (move: Move) => Promis
       2,
     )
   if (CELL === to) throw new Failure(`app ${appId} of cell ${cellOf(appId)}: choose another cell than ${CELL}`, 2)
-  const options = { connections: 1, queryTimeoutMs, lockTimeoutMs, process: 'move' } as const
+  const options = { connections: 2, queryTimeoutMs, lockTimeoutMs, process: 'move' } as const
   const opened = [source, target].map((url) => connect(url, options))
   try {
     const [from, into] = opened.map(({ db }) => db)
@@ -96,7 +96,7 @@ function showStep(step: MoveStep): void {
     step.step === 'copying'
       ? `Copied: ${count(step.tablesDone)} of ${count(step.tables)} tables`
       : step.step === 'following'
-        ? 'The copy follows. The app is held for some seconds.'
+        ? 'The copy follows. The app is held for some seconds, compared while it works, and held once more.'
         : `Held for ${(step.heldMs / 1000).toFixed(1)} s.`
   if (text !== shown) process.stderr.write(`${text}\n`)
   shown = text

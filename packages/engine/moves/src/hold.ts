@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '@sluice/database'
 import { pauseImports, resumeImports } from '@sluice/imports'
-import { differingTables } from './comparison.ts'
+import { compareTables } from './comparison.ts'
 import { lowerFence, raiseFence } from './fence.ts'
-import { type Move, MoveRefused } from './move.ts'
+import { guardedTables, type LockedMove, type Move, MoveRefused } from './move.ts'
 import { noticeMs } from './moved-apps.ts'
 import { untilCaughtUp } from './replication.ts'
 
@@ -13,32 +13,63 @@ const holdMs = 5_000
 /** Number of holds before a move gives up: a long batch or a busy database may use up one of them. */
 const holds = 3
 
-/** How long the imports of a held app may take to be released, ms. Later, the fence ends their batches. */
-const releaseMs = 1_000
+/** How long the imports of the app may take to be released, ms. Later, the fence ends their batches. */
+const releaseMs = 10_000
+
+/** A table with at most this many rows of the app is compared once more in the last hold, in some milliseconds. */
+const fewRows = 50_000
 
 /**
- * Holds the app while the target receives the rest, compares both, and makes the target the app's cell. If the time
- * does not suffice, releases the app and tries again. Throws {@link MoveRefused} if the rows differ, or after the last
- * try. The app is then as before, and the target goes on following it.
+ * Makes the target the app's cell. Holds the app twice: to compare all rows as they are at one moment, while the app
+ * goes on, and to receive the rest, compare the small tables and move. The length of a hold does not depend on the
+ * app's size.
+ *
+ * If the time does not suffice, releases the app and tries again. Throws {@link MoveRefused} if the rows differ, or
+ * after the last try. The app is then as before, and the target goes on following it.
  */
-export async function changeCell(move: Move): Promise<{ heldMs: number }> {
+export async function changeCell(move: LockedMove): Promise<{ heldMs: number }> {
+  let comparing: Promise<Map<string, number>> | undefined
+  await whileHeld(move, async (limit) => {
+    const { promise: seen, resolve, reject } = Promise.withResolvers<void>()
+    comparing = compareTables(move, guardedTables, resolve)
+    comparing.catch(reject)
+    await seen
+    limit.throwIfAborted()
+  })
+  await release(move)
+  const rows = await comparing
+  const small = guardedTables.filter((table) => (rows?.get(table) ?? 0) <= fewRows)
+  return await whileHeld(move, async (limit) => {
+    await compareTables(move, small)
+    await raiseSequences(move)
+    await sendAway(move, limit)
+  })
+}
+
+/** Works while the app is held and the target has all its rows. The app stays held, unless the work fails. */
+async function whileHeld(move: LockedMove, work: (limit: AbortSignal) => Promise<void>): Promise<{ heldMs: number }> {
   for (let tries = 1; ; tries++) {
-    const began = performance.now()
-    const limit = AbortSignal.timeout(holdMs)
+    let limit: AbortSignal | undefined
     try {
+      // An import writes faster than the target follows, so requests are not held before imports wait.
+      await pauseImports(move.source.db, move.appId)
+      await untilReleased(move)
+      await untilCaughtUp(move)
+      const began = performance.now()
+      limit = AbortSignal.timeout(holdMs)
       await hold(move)
       await settle(move, limit)
-      await raiseSequences(move)
-      await sendAway(move, limit)
+      await work(limit)
       return { heldMs: performance.now() - began }
     } catch (error) {
       await release(move)
-      if (!limit.aborted || tries === holds) throw limit.aborted ? tooSlow(move) : error
+      if (!limit?.aborted) throw error
+      if (tries === holds) throw tooSlow(move)
     }
   }
 }
 
-/** Lets requests wait, and workers release the app's imports. */
+/** Lets requests wait. */
 async function hold({ appId, source }: Move): Promise<void> {
   await source.db
     .updateTable('app_moves')
@@ -46,24 +77,16 @@ async function hold({ appId, source }: Move): Promise<void> {
     .where('app_id', '=', appId)
     .where('state', 'in', ['copying', 'held'])
     .execute()
-  await pauseImports(source.db, appId)
 }
 
 /** Waits until the target has every row of the held app. */
 async function settle(move: Move, limit: AbortSignal): Promise<void> {
   await delay(noticeMs, undefined, { signal: limit })
-  await untilReleased(move, limit)
   await raiseFence(move.source.db, move)
   await untilCaughtUp(move, limit)
-  const differing = await differingTables(move)
-  limit.throwIfAborted()
-  if (differing.length > 0)
-    throw new MoveRefused(
-      `the rows of app ${move.appId} differ in ${differing.join(', ')}; the app stays in cell ${move.source.cell}. --abort, and begin again`,
-    )
 }
 
-async function untilReleased({ appId, source }: Move, signal: AbortSignal): Promise<void> {
+async function untilReleased({ appId, source }: Move): Promise<void> {
   const until = performance.now() + releaseMs
   while (performance.now() < until) {
     const running = await source.db
@@ -74,7 +97,7 @@ async function untilReleased({ appId, source }: Move, signal: AbortSignal): Prom
       .where('lease_until', 'is not', null)
       .executeTakeFirst()
     if (running === undefined) return
-    await delay(50, undefined, { signal })
+    await delay(50)
   }
 }
 
@@ -109,7 +132,7 @@ async function release(move: Move): Promise<void> {
     .updateTable('app_moves')
     .set({ state: 'copying', held_until: null })
     .where('app_id', '=', appId)
-    .where('state', '=', 'held')
+    .where('state', 'in', ['copying', 'held'])
     .returning('was_paused')
     .executeTakeFirst()
   if (released === undefined) return

@@ -15,6 +15,12 @@ export interface Move {
   target: CellDatabase
 }
 
+/** A move whose lock this command holds. */
+export interface LockedMove extends Move {
+  /** Other connections to the source. They must only read. */
+  reading: Database
+}
+
 /** A move cannot begin, go on or end as asked. The message is for operators, and says what to do. */
 export class MoveRefused extends Error {
   override readonly name = 'MoveRefused'
@@ -44,7 +50,7 @@ const silenceS = 30
  * Works on a move while no other command does. Everything in the source goes over the one connection that holds the
  * lock: a command that has lost it can change nothing there. Throws {@link MoveRefused} if another command works.
  */
-export async function alone<Result>(move: Move, work: (move: Move) => Promise<Result>): Promise<Result> {
+export async function alone<Result>(move: Move, work: (move: LockedMove) => Promise<Result>): Promise<Result> {
   const { appId, source } = move
   return await source.db.connection().execute(async (db) => {
     const { rows } = await sql<{ isAlone: boolean }>`
@@ -54,7 +60,7 @@ export async function alone<Result>(move: Move, work: (move: Move) => Promise<Re
       throw new MoveRefused(`another command moves app ${appId}. If it hangs, it ends after ${silenceS} s`)
     await sql`select set_config('idle_session_timeout', ${`${silenceS}s`}, false)`.execute(db)
     try {
-      return await work({ ...move, source: { ...source, db } })
+      return await work({ ...move, source: { ...source, db }, reading: source.db })
     } finally {
       const end = sql`select pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)`
       await end.execute(db).catch(() => {}) // a broken connection holds no lock

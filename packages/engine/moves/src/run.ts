@@ -4,8 +4,8 @@ import { appTables, deleteRows } from '@sluice/deletions'
 import { resumeImports } from '@sluice/imports'
 import { lowerFence, raiseFence } from './fence.ts'
 import { changeCell } from './hold.ts'
-import { alone, type CellDatabase, type Move, MoveRefused } from './move.ts'
-import { type Copied, endReplication, startReplication, untilCaughtUp, untilCopied } from './replication.ts'
+import { alone, type CellDatabase, type LockedMove, type Move, MoveRefused } from './move.ts'
+import { type Copied, endReplication, startReplication, untilCopied } from './replication.ts'
 import { unmetRequirements } from './requirements.ts'
 
 /** What a move has reached. */
@@ -22,7 +22,7 @@ export async function moveApp(move: Move, onStep: (step: MoveStep) => void): Pro
   await alone(move, (held) => goOn(held, onStep))
 }
 
-async function goOn(move: Move, onStep: (step: MoveStep) => void): Promise<void> {
+async function goOn(move: LockedMove, onStep: (step: MoveStep) => void): Promise<void> {
   const { appId, source, target } = move
   const found = await findMove(source, appId)
   const isBegun = found !== undefined && found.state !== 'here'
@@ -38,7 +38,6 @@ async function goOn(move: Move, onStep: (step: MoveStep) => void): Promise<void>
   await startReplication(move)
   await untilCopied(move, (copied) => onStep({ step: 'copying', ...copied }))
   onStep({ step: 'following' })
-  await untilCaughtUp(move)
   const { heldMs } = await changeCell(move)
   await arrive(move)
   onStep({ step: 'moved', heldMs })

@@ -6,7 +6,7 @@ export const moveTask = {
   name: 'move',
   async run(): Promise<void> {
     const { DATABASE_URL: throughProxy = '', SWEEP_SOURCE: sourceUrl = '', SWEEP_TARGET: targetUrl = '' } = process.env
-    const options = { connections: 1, lockTimeoutMs: 300, process: 'move', onError: () => {} } as const
+    const options = { connections: 2, lockTimeoutMs: 300, process: 'move', onError: () => {} } as const
     const [source, target] = [connect(throughProxy, options), connect(targetUrl, options)]
     try {
       const { app_id: appId } = await source.db.selectFrom('apps').select('app_id').executeTakeFirstOrThrow()
