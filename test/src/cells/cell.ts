@@ -26,16 +26,9 @@ interface CellOptions {
   postgresSettings?: Record<string, string>
 }
 
-/** Starts a cell that ends with the test. */
-export async function startCell(cell: number, options?: CellOptions): Promise<Deployment> {
-  const deployment = await openCell(cell, options)
-  onTestFinished(() => deployment.close())
-  return deployment
-}
-
-/** Starts a deployment with a database of its own, as the cell with this number. */
-export async function openCell(cell: number, { env, ...options }: CellOptions = {}): Promise<Deployment> {
-  return await startDeployment({
+/** Starts a deployment with a database of its own, as the cell with this number. It ends with the test. */
+export async function startCell(cell: number, { env, ...options }: CellOptions = {}): Promise<Deployment> {
+  const deployment = await startDeployment({
     workers: 1,
     ...options,
     env: { CELL: String(cell), ...env },
@@ -44,6 +37,8 @@ export async function openCell(cell: number, { env, ...options }: CellOptions = 
       return { url, close: async () => {} }
     },
   })
+  onTestFinished(() => deployment.close())
+  return deployment
 }
 
 /** Runs `sluice apps move`. Kills it after `lifeMs`, if given. Returns its exit code, null if it was killed. */
