@@ -163,7 +163,7 @@ test('the status of an unfinished import says that it is paused, also with all a
   expect(await status(waiting)).toMatchObject({ paused: true, all_apps_paused: true })
   expect(await status(ended)).not.toHaveProperty('all_apps_paused')
   const shown = await runSluice(['imports', 'show', waiting], { DATABASE_URL: fixture.database.url })
-  expect(shown.stdout).toMatch(/Paused +imports of all apps are paused\n/)
+  expect(shown.stdout).toMatch(/Paused +imports of all apps are paused by an operator\n/)
   await resumeImports(db, undefined)
   await resumeImports(db, appId)
   expect(await status(waiting)).not.toHaveProperty('paused')
