@@ -1,28 +1,25 @@
 import { cancelImport } from '@sluice/imports'
 import { queueFile } from '../imports/import-fixture.ts'
-import { type Action, columnMapping } from './audited-dashboard.ts'
+import { type Action, type AuditedDashboard, columnMapping } from './audited-dashboard.ts'
+
+function queueImport({ appId, dashboard }: AuditedDashboard, isDryRun = false): Promise<string> {
+  const services = { database: dashboard, storage: dashboard.storage }
+  return queueFile(services, appId, 'user_id,a\nx,1\n', 'text/csv', isDryRun)
+}
 
 /** Forms about imports and profiles of an app. Each leaves an entry. */
 export const importForms: Record<string, Action> = {
   'POST /apps/:appId/imports/:importId/cancel': {
     what: 'import.cancel',
     async do(site) {
-      const importId = await queueFile(
-        { database: site.dashboard, storage: site.dashboard.storage },
-        site.appId,
-        'user_id,a\nx,1\n',
-      )
+      const importId = await queueImport(site)
       return { ...(await site.asMember(`/apps/${site.appId}/imports/${importId}/cancel`)), target: importId }
     },
   },
   'POST /apps/:appId/imports/:importId/approve': {
     what: 'import.approve',
     async do(site) {
-      const importId = await queueFile(
-        { database: site.dashboard, storage: site.dashboard.storage },
-        site.appId,
-        'user_id,a\nx,1\n',
-      )
+      const importId = await queueImport(site)
       await site.dashboard.db
         .updateTable('imports')
         .set({ state: 'held', hold_if: '"always"', held_reasons: ['every import is held'] })
@@ -35,11 +32,7 @@ export const importForms: Record<string, Action> = {
   'POST /apps/:appId/imports/:importId/retry': {
     what: 'import.retry',
     async do(site) {
-      const importId = await queueFile(
-        { database: site.dashboard, storage: site.dashboard.storage },
-        site.appId,
-        'user_id,a\nx,1\n',
-      )
+      const importId = await queueImport(site)
       await cancelImport(site.dashboard.db, importId)
       return { ...(await site.asMember(`/apps/${site.appId}/imports/${importId}/retry`)), target: importId }
     },
@@ -47,11 +40,7 @@ export const importForms: Record<string, Action> = {
   'POST /apps/:appId/imports/:importId/undo': {
     what: 'import.undo',
     async do(site) {
-      const importId = await queueFile(
-        { database: site.dashboard, storage: site.dashboard.storage },
-        site.appId,
-        'user_id,a\nx,1\n',
-      )
+      const importId = await queueImport(site)
       await site.dashboard.db
         .updateTable('imports')
         .set({ state: 'completed', finished_at: new Date(), keep_changes: true })
@@ -64,13 +53,7 @@ export const importForms: Record<string, Action> = {
   'POST /apps/:appId/imports/:importId/import': {
     what: 'import.start',
     async do(site) {
-      const importId = await queueFile(
-        { database: site.dashboard, storage: site.dashboard.storage },
-        site.appId,
-        'user_id,a\nx,1\n',
-        'text/csv',
-        true,
-      )
+      const importId = await queueImport(site, true)
       await site.dashboard.db
         .updateTable('imports')
         .set({ state: 'completed' })

@@ -8,6 +8,10 @@ const lookEveryMs = 50
 /** The database of a connection. Slots and subscriptions of all databases of a server stand in one table. */
 const ownDatabase = sql`(select oid from pg_database where datname = current_database())`
 
+/** The slot of a move, as seen in the source. Databases of one server may have apps with the same ID. */
+const slotName = (move: Move) => sql`${nameOf(move)}::text || '_' || ${ownDatabase}`
+const slot = (move: Move) => sql`pg_replication_slots where slot_name = ${slotName(move)}`
+
 /** The subscription of a move, as seen in the target. */
 const subscription = (move: Move) => sql`pg_subscription where subname = ${nameOf(move)} and subdbid = ${ownDatabase}`
 
@@ -29,22 +33,15 @@ export async function startReplication(move: Move): Promise<void> {
     await sql`create publication ${sql.id(name)} for table ${sql.join(tables)}`.execute(source.db)
   }
   if (await isSubscribed(move)) return
-  const slot = await slotOf(move)
   // A slot without its subscription is of a command that died between the two.
-  await dropSlot(source.db, slot)
-  await sql`select pg_create_logical_replication_slot(${slot}, 'pgoutput')`.execute(source.db)
+  await dropSlot(move)
+  const { rows } = await sql<{ name: string }>`
+    select slot_name::text as name from pg_create_logical_replication_slot(${slotName(move)}, 'pgoutput')
+  `.execute(source.db)
   await sql`
     create subscription ${sql.id(name)} connection ${sql.lit(source.url)} publication ${sql.id(name)}
-    with (create_slot = false, slot_name = ${sql.lit(slot)})
+    with (create_slot = false, slot_name = ${sql.lit(rows[0]?.name ?? '')})
   `.execute(target.db)
-}
-
-/** Returns the name of the move's slot. Databases of one server may have apps with the same ID. */
-async function slotOf(move: Move): Promise<string> {
-  const { rows } = await sql<{ name: string }>`
-    select ${nameOf(move)}::text || '_' || ${ownDatabase} as name
-  `.execute(move.source.db)
-  return rows[0]?.name ?? ''
 }
 
 /** Whether the target follows the source. */
@@ -70,11 +67,9 @@ export async function untilCopied(move: Move, onProgress: (copied: Copied) => vo
 /** Waits until the target has applied everything that is committed in the source now. */
 export async function untilCaughtUp(move: Move, signal?: AbortSignal): Promise<void> {
   const { db } = move.source
-  const slot = await slotOf(move)
   const { rows } = await sql<{ now: string }>`select pg_current_wal_lsn()::text as now`.execute(db)
   const now = rows[0]?.now ?? ''
-  const isThere = () =>
-    exists(db, sql`pg_replication_slots where slot_name = ${slot} and confirmed_flush_lsn >= ${now}::pg_lsn`)
+  const isThere = () => exists(db, sql`${slot(move)} and confirmed_flush_lsn >= ${now}::pg_lsn`)
   while (!(await isThere())) {
     await refuseFailing(move)
     await delay(lookEveryMs, undefined, { signal })
@@ -91,18 +86,18 @@ export async function endReplication(move: Move): Promise<void> {
     await sql`drop subscription ${name}`.execute(move.target.db)
   }
   await sql`drop publication if exists ${name}`.execute(move.source.db)
-  await dropSlot(move.source.db, await slotOf(move))
+  await dropSlot(move)
 }
 
-async function dropSlot(db: Database, name: string): Promise<void> {
-  const isActive = () => exists(db, sql`pg_replication_slots where slot_name = ${name} and active`)
+async function dropSlot(move: Move): Promise<void> {
+  const { db } = move.source
+  const isActive = () => exists(db, sql`${slot(move)} and active`)
   while (await isActive()) await delay(lookEveryMs)
-  await sql`select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = ${name}`.execute(db)
+  await sql`select pg_drop_replication_slot(slot_name) from ${slot(move)}`.execute(db)
 }
 
 async function refuseFailing(move: Move): Promise<void> {
-  const lost = sql`pg_replication_slots where slot_name = ${await slotOf(move)} and wal_status = 'lost'`
-  if (await exists(move.source.db, lost))
+  if (await exists(move.source.db, sql`${slot(move)} and wal_status = 'lost'`))
     throw new MoveRefused(
       `cell ${move.source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
     )
