@@ -66,6 +66,35 @@ test('an app moves while it is written: every answered write is in the target, a
   await expect(moveApp(move, silent)).resolves.toBeUndefined()
 }, 120_000)
 
+test('the first copy pauses again and again, for the other apps of the servers, and what follows it does not', async () => {
+  const [source, target] = databases.services
+  const move = await databases.openMove()
+  const users = Array.from({ length: 20_000 }, (_, index) => `user-${index}`)
+  await registerUsers(source.db, move.appId, users)
+  let isPausing = false
+  const looking = (async () => {
+    for (let isOver = false; !isOver && !isPausing; ) {
+      const { rows } = await sql<{ isPausing: boolean; isOver: boolean }>`
+        select exists (
+          select from pg_stat_activity
+          where backend_type = 'logical replication tablesync worker' and wait_event = 'PgSleep'
+        ) as "isPausing", exists (select from app_moves where app_id = ${move.appId} and state = 'here') as "isOver"
+      `.execute(target.db)
+      isPausing = rows[0]?.isPausing ?? false
+      isOver = rows[0]?.isOver ?? false
+    }
+  })()
+  const triggers = sql`select tgname from pg_trigger where tgname like ${`sluice_move_${move.appId}_%`}`
+  let whileFollowing: Promise<unknown> = Promise.resolve()
+  await moveApp(move, ({ step }) => {
+    if (step === 'following') whileFollowing = triggers.execute(target.db)
+  })
+  await looking
+  expect(isPausing).toBe(true)
+  expect(JSON.stringify(await whileFollowing)).not.toContain('paced')
+  expect((await triggers.execute(target.db)).rows).toEqual([])
+}, 120_000)
+
 test('a move that cannot begin says all that is missing, and an abort leaves the app as it was, without a copy', async () => {
   const [source, target] = databases.services
   const move = await databases.openMove()

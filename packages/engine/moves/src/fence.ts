@@ -44,7 +44,8 @@ function triggersOf(move: Move) {
   }))
 }
 
-async function locked(db: Database, work: (tx: Database) => Promise<void>): Promise<void> {
+/** Works while no one else writes into the tables that the work locks, after the transactions that do. */
+export async function locked(db: Database, work: (tx: Database) => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction().execute(work)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, sql } from '@sluice/database'
 import { type Move, MoveRefused, movedTables, nameOf } from './move.ts'
+import { endSlowCopy, slowCopy } from './pace.ts'
 
 /** The pause between two looks at the replication, ms. */
 const lookEveryMs = 50
@@ -38,6 +39,7 @@ export async function startReplication(move: Move): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select slot_name::text as name from pg_create_logical_replication_slot(${slotName(move)}, 'pgoutput')
   `.execute(source.db)
+  await slowCopy(move)
   await sql`
     create subscription ${sql.id(name)} connection ${sql.lit(source.url)} publication ${sql.id(name)}
     with (create_slot = false, slot_name = ${sql.lit(rows[0]?.name ?? '')})
@@ -59,9 +61,10 @@ export async function untilCopied(move: Move, onProgress: (copied: Copied) => vo
     `.execute(move.target.db)
     const copied = rows[0] ?? { tables: 0, tablesDone: 0 }
     onProgress(copied)
-    if (copied.tables > 0 && copied.tablesDone === copied.tables) return
+    if (copied.tables > 0 && copied.tablesDone === copied.tables) break
     await delay(lookEveryMs * 10)
   }
+  await endSlowCopy(move)
 }
 
 /** Waits until the target has applied everything that is committed in the source now. */
@@ -85,6 +88,7 @@ export async function endReplication(move: Move): Promise<void> {
     await sql`alter subscription ${name} set (slot_name = none)`.execute(move.target.db)
     await sql`drop subscription ${name}`.execute(move.target.db)
   }
+  await endSlowCopy(move)
   await sql`drop publication if exists ${name}`.execute(move.source.db)
   await dropSlot(move)
 }

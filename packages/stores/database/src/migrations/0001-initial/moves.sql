@@ -34,3 +34,10 @@ begin
   if tg_op = 'DELETE' then return old; end if;
   return new;
 end $$;
+
+-- Lets the first copy of a moved app pause, for as long as its trigger exists.
+create function pause_copy() returns trigger language plpgsql as $$
+begin
+  perform pg_sleep(0.03);
+  return new;
+end $$;
