@@ -196,6 +196,7 @@ export class Batches {
       appId: owner.appId,
       remainingBytes: fileBytes - position,
       memoryBytes: knownRowsMemory,
+      userIdIndex: this.#context.columns.userIdIndex,
       signal,
     })
     if (known === undefined) return

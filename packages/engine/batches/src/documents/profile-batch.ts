@@ -1,9 +1,10 @@
 import type { ValueType } from '@sluice/contract'
 import { ByteWriter, type RowProblem } from '@sluice/profiles'
+import { hashOf } from '../hashes/user-hash.ts'
 import { documentOfUser, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { inKeyOrder } from './key-order.ts'
-import { hashOf, UserIndex } from './user-index.ts'
+import { UserIndex } from './user-index.ts'
 
 /** Stands for a missing hash. 16 bytes are enough that two rows of one user never have the same hash by chance. */
 const noHash = Buffer.alloc(16)

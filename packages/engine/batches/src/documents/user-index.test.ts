@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { hashOf } from '../hashes/user-hash.ts'
 import { ElementList } from './element-list.ts'
-import { hashOf, UserIndex } from './user-index.ts'
+import { UserIndex } from './user-index.ts'
 
 /** Adds each ID that the index does not have yet. Returns the number of each ID. */
 function numbersOf(index: UserIndex, ids: ElementList, texts: readonly string[], hash = hashOf): number[] {

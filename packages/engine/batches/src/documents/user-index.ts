@@ -1,17 +1,7 @@
 import type { ElementList } from './element-list.ts'
 
-/** Part of every hash, so that nobody can prepare user IDs that all have the same hash. */
-const seed = crypto.getRandomValues(new Int32Array(1))[0] ?? 0
-
 /** At most half of the slots are in use. */
 const slotsPerUser = 2
-
-/** Returns a hash of bytes, which is the same throughout this process. */
-export function hashOf(source: Uint8Array, start: number, end: number): number {
-  let hash = seed ^ (end - start)
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (source[at] ?? 0), 0x5bd1e995) ^ (hash >>> 15)
-  return hash ^ (hash >>> 13)
-}
 
 /** Finds users of a batch by the bytes of their IDs. A Map would need a string for each ID. */
 export class UserIndex {
@@ -30,7 +20,7 @@ export class UserIndex {
     this.#slots.fill(0)
   }
 
-  /** Returns the number of the user with this ID; -1 if there is none. `hash` is the ID's {@link hashOf}. */
+  /** Returns the number of the user with this ID; -1 if there is none. `hash` is the ID's `hashOf`. */
   find(source: Uint8Array, start: number, end: number, hash: number): number {
     const mask = this.#slots.length - 1
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {

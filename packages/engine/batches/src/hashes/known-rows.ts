@@ -41,6 +41,8 @@ export interface KnownRowsOptions {
   remainingBytes: number
   /** Bytes that the sets of this process may take. */
   memoryBytes: number
+  /** Index of the file's column with the user's ID. */
+  userIdIndex: number
   /** Ends the reading. */
   signal: AbortSignal | undefined
 }
@@ -53,20 +55,19 @@ export interface KnownRowsOptions {
  * (packages/engine/imports/README.md, Exactly once).
  */
 export class KnownRows {
-  readonly #program: HashProgram
+  /** Hashes rows, and tells which of them are known. */
+  readonly program: HashProgram
   readonly #bytes: number
-  /** By hash of a user's ID, a bit that is 1 if the user may have been written. */
-  readonly #written: Uint8Array
   readonly #maxRows: number
   #rows = 0
 
   /** Accepts how many profiles the app may have, about. */
-  private constructor(profiles: number) {
+  private constructor(profiles: number, userIdIndex: number) {
     const slots = slotsFor(profiles)
-    this.#program = new HashProgram(slots)
-    this.#maxRows = Math.floor(slots * maxLoad)
     const bits = 2 ** Math.ceil(Math.log2(profiles * writtenBitsPerProfile))
-    this.#written = new Uint8Array(Math.min(Math.max(bits, minWrittenBits), maxWrittenBits) / 8)
+    const writtenBits = Math.min(Math.max(bits, minWrittenBits), maxWrittenBits)
+    this.program = new HashProgram({ slots, writtenBits, userIdIndex })
+    this.#maxRows = Math.floor(slots * maxLoad)
     this.#bytes = slots * slotBytes
     takenBytes += this.#bytes
   }
@@ -77,12 +78,12 @@ export class KnownRows {
    * Throws the reason of the signal.
    */
   static async read(options: KnownRowsOptions): Promise<KnownRows | undefined> {
-    const { db, appId, remainingBytes, memoryBytes, signal } = options
+    const { db, appId, remainingBytes, memoryBytes, userIdIndex, signal } = options
     if (takenBytes >= memoryBytes) return undefined
     const { bytes, pages, profiles } = await sizeOfProfiles(db)
     if (bytes > Math.max(smallTableBytes, remainingBytes * tableToFile)) return undefined
     if (slotsFor(profiles) * slotBytes > Math.min(memoryBytes - takenBytes, maxSetBytes)) return undefined
-    const known = new KnownRows(profiles)
+    const known = new KnownRows(profiles, userIdIndex)
     let page = 0
     const readOn = async () => {
       while (page < pages) {
@@ -106,35 +107,15 @@ export class KnownRows {
     return this.#rows
   }
 
-  get program(): HashProgram {
-    return this.#program
-  }
-
-  /** Notes that a user is written, by the hash of the user's ID. The user's rows are no longer known. */
-  noteWritten(userHash: number): void {
-    const bit = this.#bitOf(userHash)
-    this.#written[bit >>> 3] = (this.#written[bit >>> 3] ?? 0) | (1 << (bit & 7))
-  }
-
-  /** Whether a user may have been written. */
-  isWritten(userHash: number): boolean {
-    const bit = this.#bitOf(userHash)
-    return ((this.#written[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
-  }
-
   /** Leaves the memory to the other imports of this process. */
   close(): void {
     takenBytes -= this.#bytes
   }
 
-  #bitOf(userHash: number): number {
-    return (userHash >>> 0) % (this.#written.length * 8)
-  }
-
   /** Adds hashes as long as they fit. A row whose hash is left out is looked up. */
   #add(hashes: Buffer): void {
     const room = (this.#maxRows - this.#rows) * hashBytes
-    this.#rows += this.#program.add(hashes.subarray(0, room))
+    this.#rows += this.program.add(hashes.subarray(0, room))
   }
 }
 

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { cellsOf, readRows, rowOffset } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import wabt from 'wabt'
-import { binary, HashProgram, hashBytes } from './sip-hash.ts'
+import { binary, foundStates, HashProgram, hashBytes } from './sip-hash.ts'
+import { hashOf } from './user-hash.ts'
 
 const key = Buffer.from(Array.from({ length: 16 }, (_, index) => index))
 const program = new HashProgram()
@@ -75,7 +78,7 @@ test('a set has the hashes that were added, in whatever order, and no others', (
     })
   fc.assert(
     fc.property(fc.array(fc.oneof(hash, near), { maxLength: 60 }), (given) => {
-      const set = new HashProgram(given.length + 1)
+      const set = new HashProgram({ slots: given.length + 1, writtenBits: 64, userIdIndex: 0 })
       const firstHalf = (bytes: Uint8Array) => Buffer.from(bytes.subarray(0, 8)).toString('hex')
       const halves = new Set<string>()
       for (const one of given) {
@@ -97,12 +100,79 @@ test('rows beside a set have the same hashes, and those whose hashes were added 
       const ends = Float64Array.from(given, ({ length }) => (end += length))
       const hashes = Buffer.from(hashRows(key, Buffer.concat(given), ends, origin))
       const isAdded = given.map((_, index) => index % (1 + (period % 5)) === 0)
-      const set = new HashProgram(given.length + 1)
+      const set = new HashProgram({ slots: given.length + 1, writtenBits: 64, userIdIndex: 0 })
       for (const [index, added] of isAdded.entries())
         if (added) set.add(hashes.subarray(index * hashBytes, (index + 1) * hashBytes))
       const beside = set.hashRows(key, Buffer.concat(given), ends, origin)
       expect(beside.hashes).toEqual(hashes)
-      expect(Array.from(beside.found ?? [], (byte) => byte === 1)).toEqual(isAdded)
+      expect(Array.from(beside.found ?? [], (state) => state !== foundStates.unknown)).toEqual(isAdded)
     }),
   )
+})
+
+const values = ['', '1', '"x,y"', '"q""q"', 'a\rb']
+const ids = ['ann', '"ann"', '"a\nb"', 'ü', '"a""b"', 'a"b', '""', '', 'a\rb', ' ']
+// Nothing after a row that is not plain is known in the same call, so most rows are.
+const mostly = (usual: string, others: readonly string[]) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) })
+
+test('a row that the set has is known only if no row before it that the set does not have is of its user', async () => {
+  const row = fc.record({
+    id: mostly('ann', ids),
+    // Not both empty: a row without values is a blank line.
+    others: fc.tuple(mostly('1', values), mostly('1', ['"x,y"'])),
+    before: mostly('', [',\n', ',,\n', '\n', '"",\r\n']),
+    isAdded: fc.boolean(),
+  })
+  const file = fc.record({
+    rows: fc.array(row, { minLength: 1, maxLength: 20 }),
+    userIdIndex: fc.nat(2),
+    lineEnd: fc.constantFrom('\n', '\r\n'),
+    firstCall: fc.nat(20),
+  })
+  await fc.assert(
+    fc.asyncProperty(file, async ({ rows, userIdIndex, lineEnd, firstCall }) => {
+      const text = rows.map(({ id, others, before }) => before + others.toSpliced(userIdIndex, 0, id).join() + lineEnd)
+      const set = new HashProgram({ slots: 100, writtenBits: 2 ** 22, userIdIndex })
+      const [block] = await Array.fromAsync(readRows(Readable.from([Buffer.from(text.join(''))]), { columns: 3 }))
+      if (block === undefined) throw new Error('no rows')
+      const hashes = Buffer.from(hashRows(key, block.bytes, block.rowEnd, block.start))
+      for (const [index, { isAdded }] of rows.entries())
+        if (isAdded) set.add(hashes.subarray(index * hashBytes, (index + 1) * hashBytes))
+      const written = new Set<string>()
+      for (const [from, to] of [[0, firstCall] as const, [firstCall, block.count] as const]) {
+        const start = rowOffset(block, Math.min(from, block.count))
+        const ends = block.rowEnd.subarray(from, to)
+        const { found } = set.hashRows(key, block.bytes.subarray(start), ends, block.start + start)
+        const states = Array.from(found ?? [])
+        for (const [index, state] of states.entries()) {
+          const [id = Buffer.alloc(0)] = cellsOf(block, from + index).slice(userIdIndex)
+          if (state === foundStates.known) expect(written).not.toContain(String(id))
+          if (state !== foundStates.unknown || id.length === 0) continue
+          written.add(String(id))
+          set.noteWritten(hashOf(id, 0, id.length))
+        }
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a user whose row the set does not have counts as written, by the hash that others compute', () => {
+  const set = new HashProgram({ slots: 2, writtenBits: 2 ** 22, userIdIndex: 1 })
+  const row = Buffer.from('1,"a, b",2\n')
+  const isWritten = (id: string) => set.isWritten(hashOf(Buffer.from(id), 0, id.length))
+  expect(isWritten('a, b')).toBe(false)
+  set.hashRows(key, row, Float64Array.of(row.length), 0)
+  expect(isWritten('a, b')).toBe(true)
+  expect(isWritten('a')).toBe(false)
+})
+
+test.each([0, 1, 2])('rows that the set has are known, if their IDs are plain: ID in column %i', (userIdIndex) => {
+  const set = new HashProgram({ slots: 4, writtenBits: 2 ** 22, userIdIndex })
+  const rows = ['ann', '"a, b"', 'ü'].map((id) => Buffer.from(`${['', '1'].toSpliced(userIdIndex, 0, id)}\n`))
+  let end = 0
+  const ends = Float64Array.from(rows, ({ length }) => (end += length))
+  set.add(Buffer.from(hashRows(key, Buffer.concat(rows), ends, 0)))
+  expect(set.hashRows(key, Buffer.concat(rows), ends, 0).found).toEqual(Uint8Array.of(1, 1, 1))
 })

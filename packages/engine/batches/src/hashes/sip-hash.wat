@@ -118,4 +118,88 @@
       (local.set $found (i32.add (local.get $found) (i32.const 1)))
       (local.set $count (i32.sub (local.get $count) (i32.const 1)))
       (br $all)))
-    (local.get $missing)))
+    (local.get $missing))
+
+  ;; Of rows that follow each other from address $at on, and end before $limit, notes the users of those that the set
+  ;; does not have, and makes the byte at $found 2 for those that it has but whose user may have been noted before.
+  ;;
+  ;; A user is noted by the bit that the hash of its ID names (`user-hash.ts`). Only plain IDs are read: not empty, and
+  ;; without doubled quotes, on the first line of the row, with no quoted value before it. A row that the set has gets a
+  ;; 2 as well if its own ID is not plain, or that of a preceding row that the set does not have.
+  (func (export "checkUsers")
+    (param $at i32) (param $ends i32) (param $origin f64) (param $count i32) (param $limit i32)
+    (param $found i32)
+    (param $noted i32)   ;; address of the bits
+    (param $mask i32)    ;; number of the bits, less one
+    (param $seed i32) (param $column i32)
+    (local $end i32) (local $byte i32) (local $before i32) (local $close i32)
+    (local $hash i32) (local $length i32) (local $missed i32)
+
+    (block $done (loop $rows
+      (br_if $done (i32.eqz (local.get $count)))
+      (local.set $end (i32.trunc_f64_u (f64.sub (f64.load (local.get $ends)) (local.get $origin))))
+      (if (i32.gt_u (local.get $end) (local.get $limit)) (then (local.set $end (local.get $limit))))
+      (local.set $before (local.get $column))
+      (local.set $close (i32.const 0x2c))
+      (local.set $hash (local.get $seed))
+      (local.set $length (i32.const 0))
+
+      (block $next
+        (block $isPlain
+          (block $isNot
+            (block $atId (loop $values
+              (br_if $isNot (i32.ge_u (local.get $at) (local.get $end)))
+              (local.set $byte (i32.load8_u (local.get $at)))
+              (br_if $atId (i32.eqz (local.get $before)))
+              (br_if $isNot (i32.eq (local.get $byte) (i32.const 0x22)))
+              (br_if $isNot (i32.eq (local.get $byte) (i32.const 0x0a)))
+              (local.set $before (i32.sub (local.get $before) (i32.eq (local.get $byte) (i32.const 0x2c))))
+              (local.set $at (i32.add (local.get $at) (i32.const 1)))
+              (br $values)))
+            (if (i32.eq (local.get $byte) (i32.const 0x22))
+              (then
+                (local.set $close (i32.const 0x22))
+                (local.set $at (i32.add (local.get $at) (i32.const 1)))))
+            (block $read (loop $bytes
+              (br_if $isNot (i32.ge_u (local.get $at) (local.get $end)))
+              (local.set $byte (i32.load8_u (local.get $at)))
+              (br_if $read (i32.eq (local.get $byte) (local.get $close)))
+              (if (i32.eq (local.get $close) (i32.const 0x2c))
+                (then
+                  (br_if $read (i32.eq (local.get $byte) (i32.const 0x0a)))
+                  (br_if $isNot (i32.eq (local.get $byte) (i32.const 0x0d)))))
+              (local.set $hash (i32.xor
+                (i32.mul (i32.xor (local.get $hash) (local.get $byte)) (i32.const 0x5bd1e995))
+                (i32.shr_u (local.get $hash) (i32.const 15))))
+              (local.set $length (i32.add (local.get $length) (i32.const 1)))
+              (local.set $at (i32.add (local.get $at) (i32.const 1)))
+              (br $bytes)))
+            (br_if $isNot (i32.eqz (local.get $length)))
+            (if (i32.eq (local.get $close) (i32.const 0x22))
+              (then ;; another quote would be a doubled one
+                (br_if $isNot (i32.ge_u (i32.add (local.get $at) (i32.const 1)) (local.get $end)))
+                (local.set $byte (i32.load8_u offset=1 (local.get $at)))))
+            (br_if $isPlain (i32.eq (local.get $byte) (i32.const 0x2c)))
+            (br_if $isPlain (i32.eq (local.get $byte) (i32.const 0x0a))))
+          (if (i32.load8_u (local.get $found))
+            (then (i32.store8 (local.get $found) (i32.const 2)))
+            (else (local.set $missed (i32.const 1))))
+          (br $next))
+        (local.set $hash (i32.xor (local.get $hash) (local.get $length)))
+        (local.set $hash (i32.xor (local.get $hash) (i32.shr_u (local.get $hash) (i32.const 13))))
+        ;; From now on, $before is the address of the bit's byte, and $byte the bit.
+        (local.set $before (i32.add (local.get $noted)
+          (i32.shr_u (i32.and (local.get $hash) (local.get $mask)) (i32.const 3))))
+        (local.set $byte (i32.shl (i32.const 1) (i32.and (local.get $hash) (i32.const 7))))
+        (if (i32.load8_u (local.get $found))
+          (then
+            (if (i32.or (local.get $missed) (i32.and (i32.load8_u (local.get $before)) (local.get $byte)))
+              (then (i32.store8 (local.get $found) (i32.const 2)))))
+          (else
+            (i32.store8 (local.get $before) (i32.or (i32.load8_u (local.get $before)) (local.get $byte))))))
+
+      (local.set $at (local.get $end))
+      (local.set $ends (i32.add (local.get $ends) (i32.const 8)))
+      (local.set $found (i32.add (local.get $found) (i32.const 1)))
+      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
+      (br $rows)))))

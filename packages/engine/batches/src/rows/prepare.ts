@@ -5,11 +5,11 @@ import { addSpelling } from '@sluice/profiles'
 import type { Columns } from '../columns/columns.ts'
 import { SampledColumns } from '../columns/sampled-columns.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
-import { hashOf } from '../documents/user-index.ts'
 import type { KeptRows } from '../errors/kept-rows.ts'
 import { columnProblem, type Problem, unregistered } from '../errors/problems.ts'
 import type { RowHashes } from '../hashes/row-hashes.ts'
-import { hashBytes } from '../hashes/sip-hash.ts'
+import { foundStates, hashBytes } from '../hashes/sip-hash.ts'
+import { hashOf } from '../hashes/user-hash.ts'
 import { type RowBatch, splitBatch } from './cut.ts'
 
 /**
@@ -109,7 +109,7 @@ export async function assignUsers(
   const { profileBatch } = memory
   const users = new Int32Array(batch.rows).fill(noUser)
   const { userIdIndex } = columns
-  const { known } = rowHashes
+  const program = rowHashes.known?.program
   const cells = new RowSplitter()
   const assigned = (rows: number, unknownRows: number): [AssignedBatch, RowBatch | undefined] => {
     const [first, rest] = splitBatch(batch, rows)
@@ -119,10 +119,15 @@ export async function assignUsers(
   for (const { block, from, to } of batch.slices) {
     const { hashes, found } = rowHashes.of(block, from, to, columns)
     for (let row = from; row < to; row++, number++) {
+      const state = found?.[row - from]
+      if (state === foundStates.known) {
+        users[number] = ofKnownRow
+        continue
+      }
       const hasId = readUserId(cells, block, row, userIdIndex)
       const [start, end] = [cells.start[userIdIndex] ?? 0, cells.end[userIdIndex] ?? 0]
       const idHash = hasId ? hashOf(cells.bytes, start, end) : 0
-      if (hasId && found?.[row - from] === 1 && known?.isWritten(idHash) === false) {
+      if (hasId && state === foundStates.unsure && program?.isWritten(idHash) === false) {
         users[number] = ofKnownRow
         continue
       }
@@ -130,7 +135,7 @@ export async function assignUsers(
       unknownRows++
       bytes += rowOffset(block, row + 1) - rowOffset(block, row)
       if (!hasId) continue
-      known?.noteWritten(idHash)
+      program?.noteWritten(idHash)
       const user = profileBatch.addRow(cells.bytes, start, end, idHash)
       profileBatch.addHash(user, hashes, (row - from) * hashBytes)
       users[number] = user
