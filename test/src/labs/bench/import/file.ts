@@ -60,8 +60,11 @@ export interface Shape {
   /** Number of users in the rows, who then recur with other values. Defaults to one for each row. */
   users?: number
   columns: readonly Column[]
-  /** Which values differ from those of the same file without it: some values of one row in ten, or nearly all. */
-  changed?: 'a tenth' | 'all'
+  /**
+   * Which values differ from those of the same file without it: some values of one row in ten or in a hundred, or
+   * nearly all.
+   */
+  changed?: 'a tenth' | 'a hundredth' | 'all'
   /** If set, the rows' users are not in the order in which they were registered. */
   shuffled?: true
   /**
@@ -98,6 +101,7 @@ export function shapesOf(rows: number) {
     valid: { ...first, name: 'valid', invalid: 'left out' },
     gzip: { ...first, name: 'gzip', gzip: true },
     shuffled: { ...first, name: 'shuffled', shuffled: true },
+    daily: { ...first, name: 'daily', shuffled: true, changed: 'a hundredth' },
   } as const satisfies Record<string, Shape>
 }
 
@@ -148,7 +152,7 @@ function cellsOf(user: number, { columns, changed }: Shape): string[] {
   const cells = columns.map((column) => column.cell(random))
   const again = seeded(mixed(user, 5))
   if (changed === 'all') return columns.map((column) => column.cell(again))
-  if (!changed || mixed(user, 4) % 10 !== 0) return cells
+  if (!changed || mixed(user, 4) % (changed === 'a tenth' ? 10 : 100) !== 0) return cells
   return cells.map((cell, index) => (columns[index]?.changes ? columns[index].cell(again) : cell))
 }
 

@@ -46,7 +46,7 @@ export async function benchImport(args: readonly string[]): Promise<boolean> {
   }
   if (isWanted('memory')) {
     log('a large file')
-    targets.push(await measureMemory({ bytes: rows * largeFileBytes, users: rows }))
+    targets.push(...(await measureMemory({ bytes: rows * largeFileBytes, users: rows })))
   }
   if (isWanted('start')) {
     log('start of a worker')
