@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ const usage = 'usage: npm run build:client [-- FOLDER]'
 const help = `${usage}
 
 Builds the package that users of the client install: JavaScript with types, without dependencies.
-FOLDER is emptied first. Default: dist/client`
+FOLDER is emptied first: it must be new, empty, or built by this command. Default: dist/client`
 
 const modules = readModules()
 
@@ -19,10 +19,16 @@ const modules = readModules()
  * `sluice-client`. What they use of other workspace packages becomes part of the package. The types of answers are
  * written from their schemas, because those need zod.
  *
- * Returns the manifest of the package. Throws if the compiler finds errors, or if a part of the package is missing.
+ * Returns the manifest of the package. Throws a TypeError if the folder has other files, and an Error if the compiler
+ * finds errors, or if a part of the package is missing.
  */
 export async function buildClient(folder: string): Promise<ReturnType<typeof manifest>> {
+  const made = manifest()
+  if (!mayBeEmptied(folder, made.name)) throw new TypeError(`${folder} has other files, which would be lost`)
   rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  // First, so that a build that failed can be repeated.
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(made, null, 2)}\n`)
   for (const project of ['client-cli', 'client']) {
     const code = await runTool('tsc', ['--project', `packages/${project}/tsconfig.build.json`, '--outDir', folder])
     if (code !== 0) throw new Error(`packages/${project} does not compile`)
@@ -33,10 +39,15 @@ export async function buildClient(folder: string): Promise<ReturnType<typeof man
     const path = join(folder, file)
     writeFileSync(path, withPublishedImports(path, folder))
   }
-  const made = manifest()
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(made, null, 2)}\n`)
   cpSync(join(root, 'packages/client/README.md'), join(folder, 'README.md'))
   return made
+}
+
+/** Whether a folder does not exist, is empty, or has the package of this name. */
+function mayBeEmptied(folder: string, name: string): boolean {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return true
+  const path = join(folder, 'package.json')
+  return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).name === name
 }
 
 /**

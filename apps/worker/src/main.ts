@@ -8,6 +8,7 @@ import { countConnections, runService } from '@sluice/service'
 import { openStorage } from '@sluice/storage'
 import { delivererSettings, openDeliverer } from '@sluice/webhooks'
 import { showBacklog } from './backlog.ts'
+import { openErrorLog } from './error-log.ts'
 import { hostExports } from './exports.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
@@ -39,7 +40,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [...workerSettings, ...ofWebhooks])
   if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
     log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
-  const onError = (error: Error) => log.warn({ err: error }, 'connection or job error')
+  const onError = openErrorLog(log)
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, process: 'worker', onError })
   if (hosted.includes('webhooks')) void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const stopping = new AbortController()

@@ -75,7 +75,7 @@ class Watch {
     const seconds = Math.max(1, (performance.now() - this.#startedAt) / 1_000)
     const share = this.#rows === undefined ? undefined : Math.min(1, view.rows_total / Math.max(1, this.#rows))
     const facts = [
-      `${count(view.rows_total)} rows`,
+      `${count(view.rows_total)} ${view.rows_total === 1 ? 'row' : 'rows'}`,
       `${count(Math.round((view.rows_total - this.#rowsBefore) / seconds))} rows/s`,
       `${count(view.rows_failed)} with errors`,
     ]

@@ -35,15 +35,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('the build explains itself, and makes no folder of what looks like an option', async () => {
+test('the build explains itself, makes no folder of what looks like an option, and empties none with other files', async () => {
   const build = (...args: string[]) =>
     runProgram(process.execPath, [join(root, 'scripts/build-client.ts'), ...args], { cwd: folder, env })
   const before = await readdir(folder)
   expect(await build('--help')).toMatchObject({ code: 0, output: expect.stringContaining('FOLDER is emptied first') })
-  for (const wrong of [
-    ['--out', 'x'],
-    ['x', 'y'],
-  ])
+  for (const wrong of [['--out', 'x'], ['x', 'y'], ['.']])
     expect(await build(...wrong)).toMatchObject({ code: 2, output: expect.stringContaining('usage: npm run build') })
   expect(await readdir(folder)).toEqual(before)
 })

@@ -27,7 +27,7 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
   const row = ({ email, getsMails, since }: Member) => html`<tr>
     <th scope="row">${email}${email === visitorOf(request).email && ' (you)'}</th>
     <td><input type="hidden" name="shown" value="${email}"><label class="tick"><input type="checkbox" name="email" value="${email}"${getsMails && html` checked`}> gets mails</label></td>
-    <td>${time(since, 'day')}</td>
+    <td data-name="Since">${time(since, 'day')}</td>
     <td>${members.length > 1 && html`<a href="/apps/${appId}/settings/members/remove?member=${encodeURIComponent(email)}">Remove…</a>`}</td>
   </tr>`
   return html`<section aria-labelledby="members">
@@ -36,7 +36,7 @@ function memberList(request: FastifyRequest, members: readonly Member[]): Html {
     ${members.every(({ getsMails }) => !getsMails) && html`<p class="notice warn">Nobody gets this app’s mails.</p>`}
     <form method="post" action="/apps/${appId}/settings/mails">
       ${formTokenField(request)}
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="members"><table>
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="members"><table class="list">
         <thead><tr><th scope="col">E-mail address</th><th scope="col">Mails</th><th scope="col">Since</th><th scope="col">Actions</th></tr></thead>
         <tbody>${members.map(row)}</tbody>
       </table></div>
@@ -58,14 +58,14 @@ function invitationList(request: FastifyRequest, invitations: readonly Invitatio
     </form>`
   const row = ({ email, invitedBy, expiresAt }: Invitation) => html`<tr>
     <th scope="row">${email}</th>
-    <td>${invitedBy}</td>
-    <td>${time(expiresAt, 'day')}</td>
+    <td data-name="Invited by">${invitedBy}</td>
+    <td data-name="Until">${time(expiresAt, 'day')}</td>
     <td><div class="actions">${form('members', email, 'Send another link')}${form('invitations/withdraw', email, 'Withdraw')}</div></td>
   </tr>`
   return html`<section aria-labelledby="invitations">
     <h2 id="invitations">Invitations</h2>
     <p>Each of these addresses was sent a link. It does not belong to a member and gets no other mail until it is confirmed with the link.</p>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="invitations"><table>
+    <div class="scroll" tabindex="0" role="region" aria-labelledby="invitations"><table class="list">
       <thead><tr><th scope="col">E-mail address</th><th scope="col">Invited by</th><th scope="col">Until</th><th scope="col">Actions</th></tr></thead>
       <tbody>${invitations.map(row)}</tbody>
     </table></div>
