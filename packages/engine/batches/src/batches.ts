@@ -50,7 +50,7 @@ const rowsBeforeKnown = 3_000
  * Bytes of the unknown rows of a transaction, and of all its rows. Known rows are only counted: no profile is locked
  * for them, and the transaction costs the same without them.
  */
-const [unknownBytes, knownBytes] = [2 ** 20, 2 ** 22]
+const [unknownBytes, knownBytes] = [2 ** 20, 2 ** 21]
 
 /** Opens the batches of a file. They own `columns` from now on. Returns undefined if the app was deleted. */
 export async function openBatches(options: BatchesOptions): Promise<Batches | undefined> {
