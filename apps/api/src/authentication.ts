@@ -6,7 +6,7 @@ import type { ApiContext } from './context.ts'
 
 /**
  * Returns a hook that refuses requests without a valid API token, and sets `request.appId`
- * (service.md, Authentication 1; service.md, Authentication 3; design.md §3, Token missing; design.md §3, Rate limits).
+ * (service.md, Authentication 1; service.md, Authentication 3; design.md §3, Token missing).
  * The hook runs before the body is read.
  */
 export function authentication({ authenticate }: ApiContext) {
@@ -35,8 +35,8 @@ export function requesterOf(request: FastifyRequest): string {
 }
 
 /**
- * Returns the subject of an authenticated request's rate limits: its token (service.md, Rate rules). The text does not
- * reveal the token, and begins with the app's ID.
+ * Returns the subject of an authenticated request's rate limits: its token (service.md, Rate rules;
+ * design.md §3, Rate limits). The text does not reveal the token, and begins with the app's ID.
  */
 export function rateSubject(request: FastifyRequest): string {
   return `${appOf(request)}:${tokenKey(String(request.headers['x-service-token']))}`

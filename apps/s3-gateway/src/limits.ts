@@ -28,7 +28,10 @@ export async function countUpload({ limiter }: { limiter?: AppLimiter }, appId: 
   if (seconds !== undefined) throw slowDown('Uploads came too quickly.', seconds)
 }
 
-/** Waits for the start of an upload. Throws SlowDown if the app has as many waiting imports as it may have. */
+/**
+ * Waits for the start of an upload. Throws SlowDown if the app has as many waiting imports as it may have
+ * (design.md §3, Waiting imports).
+ */
 export async function unlessTooManyWait<Result>(beginning: Promise<Result>): Promise<Result> {
   try {
     return await beginning

@@ -32,38 +32,24 @@ export const errors = {
   /** Bulk import: the app has reached its limit of waiting imports. */
   tooManyWaiting: (reason: string, waitSeconds: number): ErrorAnswer =>
     named(429, 'too_many_requests', `Requests came too quickly: ${reason}. Please wait ${waitSeconds} seconds.`),
-  linkExpired: (): ErrorAnswer => ({ status: 410, body: { error: { messages: ['The link has expired.'] } } }),
-  badRequest: (...messages: string[]): ErrorAnswer => ({ status: 400, body: { error: { messages } } }),
+  linkExpired: (): ErrorAnswer => plain(410, 'The link has expired.'),
+  badRequest: (...messages: string[]): ErrorAnswer => plain(400, ...messages),
   /** Bulk import: an import that has ended cannot be cancelled. */
-  importEnded: (state: string): ErrorAnswer => ({
-    status: 409,
-    body: { error: { messages: [`The import cannot be cancelled: it has ${state} already.`] } },
-  }),
+  importEnded: (state: string): ErrorAnswer => plain(409, `The import cannot be cancelled: it has ${state} already.`),
   /** Bulk import: an import that is not held cannot be approved. */
-  notHeld: (state: string): ErrorAnswer => ({
-    status: 409,
-    body: { error: { messages: [`The import cannot be approved: it is not held, but ${state}.`] } },
-  }),
+  notHeld: (state: string): ErrorAnswer => plain(409, `The import cannot be approved: it is not held, but ${state}.`),
   /** Bulk import: an import cannot be undone. */
-  undoRefused: (reason: string): ErrorAnswer => ({
-    status: 409,
-    body: { error: { messages: [`The import cannot be undone: ${reason}`] } },
-  }),
+  undoRefused: (reason: string): ErrorAnswer => plain(409, `The import cannot be undone: ${reason}`),
   /**
    * Profile keys: a key is registered with another type, or enabling one would exceed the limit of keys.
    */
-  keyConflict: (...messages: string[]): ErrorAnswer => ({ status: 409, body: { error: { messages } } }),
+  keyConflict: (...messages: string[]): ErrorAnswer => plain(409, ...messages),
   invalidIdempotencyKey: (): ErrorAnswer =>
     errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
   /** The original request of an idempotency key has no response yet. */
-  idempotencyKeyInFlight: (): ErrorAnswer => ({
-    status: 409,
-    body: { error: { messages: ['A request with this Idempotency-Key is in flight.'] } },
-  }),
-  idempotencyKeyReused: (): ErrorAnswer => ({
-    status: 422,
-    body: { error: { messages: ['This Idempotency-Key was used for a request with another body or path.'] } },
-  }),
+  idempotencyKeyInFlight: (): ErrorAnswer => plain(409, 'A request with this Idempotency-Key is in flight.'),
+  idempotencyKeyReused: (): ErrorAnswer =>
+    plain(422, 'This Idempotency-Key was used for a request with another body or path.'),
   /** Profile keys that a request names are disabled. */
   disabledKeys: (keys: readonly string[]): ErrorAnswer =>
     errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(keyMessages.disabled)),
@@ -73,14 +59,8 @@ export const errors = {
     return errors.badRequest(fileMessages.keysNotRegistered(`${keys.slice(0, 10).join(', ')}${more}`))
   },
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
-  requestTimeout: (): ErrorAnswer => ({
-    status: 408,
-    body: { error: { messages: ['The request did not arrive in time.'] } },
-  }),
-  headersTooLarge: (): ErrorAnswer => ({
-    status: 431,
-    body: { error: { messages: ['The request line and headers are too large.'] } },
-  }),
+  requestTimeout: (): ErrorAnswer => plain(408, 'The request did not arrive in time.'),
+  headersTooLarge: (): ErrorAnswer => plain(431, 'The request line and headers are too large.'),
   /** Profile update: the payload does not have the documented form. */
   malformedProfileUpdate: (...messages: string[]): ErrorAnswer => coded(1001, messages),
   unregisteredUser: (): ErrorAnswer => coded(1002, [`${userIdColumn} ${valueMessages.unregisteredUser}`]),
@@ -89,44 +69,31 @@ export const errors = {
   /** Bulk import v2: the file as a whole is refused, with the same message as in the result mail of v3. */
   fileRefused: (message: string): ErrorAnswer => coded(2001, [message]),
   bodyCutOff: (): ErrorAnswer => errors.badRequest('The request body broke off.'),
-  bodyTooLarge: (limitBytes: number): ErrorAnswer => ({
-    status: 413,
-    body: { error: { messages: [`The request body is over ${limitBytes} bytes.`] } },
-  }),
-  tooManyBodies: (waitSeconds: number): ErrorAnswer => ({
-    status: 503,
-    body: {
-      error: {
-        messages: [
-          `Too many large requests are in flight. Please wait ${waitSeconds} second${waitSeconds === 1 ? '' : 's'}.`,
-        ],
-      },
-    },
-  }),
-  appMoves: (waitSeconds: number): ErrorAnswer => ({
-    status: 503,
-    body: { error: { messages: [`The app is moved to another database. Please wait ${waitSeconds} second.`] } },
-  }),
-  unsupportedContentType: (given: string | undefined): ErrorAnswer => ({
-    status: 415,
-    body: { error: { messages: [`The given content type is not supported: ${given ?? 'none'}`] } },
-  }),
-  unsupportedContentEncoding: (given: string): ErrorAnswer => ({
-    status: 415,
-    body: { error: { messages: [`The given content encoding is not supported: ${given}`] } },
-  }),
+  bodyTooLarge: (limitBytes: number): ErrorAnswer => plain(413, `The request body is over ${limitBytes} bytes.`),
+  tooManyBodies: (waitSeconds: number): ErrorAnswer =>
+    plain(
+      503,
+      `Too many large requests are in flight. Please wait ${waitSeconds} second${waitSeconds === 1 ? '' : 's'}.`,
+    ),
+  appMoves: (waitSeconds: number): ErrorAnswer =>
+    plain(503, `The app is moved to another database. Please wait ${waitSeconds} second.`),
+  unsupportedContentType: (given: string | undefined): ErrorAnswer =>
+    plain(415, `The given content type is not supported: ${given ?? 'none'}`),
+  unsupportedContentEncoding: (given: string): ErrorAnswer =>
+    plain(415, `The given content encoding is not supported: ${given}`),
   unsupportedFileType: (): TextAnswer => ({
     status: 415,
     body: 'Content-Type must be text/csv (in UTF-8) or application/gzip, without a Content-Encoding.',
   }),
-  internal: (): ErrorAnswer => ({
-    status: 500,
-    body: { error: { messages: ['Something went wrong on our side. Please try again.'] } },
-  }),
+  internal: (): ErrorAnswer => plain(500, 'Something went wrong on our side. Please try again.'),
   unavailable: (missing: readonly string[]): ErrorAnswer => {
     const reason = missing.length === 0 ? '' : `: it waits for ${missing.join(', ')}`
     return { status: 503, body: { error: { messages: [`The service is not ready${reason}. Please try again.`] } } }
   },
+}
+
+function plain(status: number, ...messages: string[]): ErrorAnswer {
+  return { status, body: { error: { messages } } }
 }
 
 function coded(code: number, messages: string[]): ErrorAnswer {

@@ -20,7 +20,11 @@ import { writeErrorXml } from './protocol/xml.ts'
 const idleTimeoutMs = 2 * 60 * 1000
 
 /** A body may be a file of any size. A sender is too slow only if it sends almost nothing, or takes hours. */
-const fileBodyPolicy = { minimumBytesPerSecond: 8 * 1024, graceMs: idleTimeoutMs, totalMs: 4 * 60 * 60 * 1000 }
+const fileBodyPolicy = {
+  minimumBytesPerSecond: clientPolicy.upload.minimumBytesPerSecond,
+  graceMs: idleTimeoutMs,
+  totalMs: 4 * 60 * 60 * 1000,
+}
 
 /** The default policy for clients of S3. */
 export const s3ClientPolicy: ClientPolicy = {

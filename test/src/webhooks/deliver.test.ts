@@ -1,12 +1,12 @@
 import { sql } from '@sluice/database'
 import { dueDeliveries, enqueueTest, listDeliveries, sendAgain } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { openReceiver, type Receiver } from './receiver.ts'
 import {
   attempt,
+  eachWithReceiver,
   makeDue,
   onlyDue,
   openEndpoint,
@@ -15,20 +15,10 @@ import {
   recordAnyEvent,
   retryUntil,
   states,
-  type WebhookFixture,
 } from './webhook-fixture.ts'
 
 // A delivery reaches its receiver at least once, under one webhook-id, whatever the receiver does.
-let fixture: WebhookFixture
-let receiver: Receiver
-beforeEach(async () => {
-  fixture = await openWebhookFixture()
-  receiver = await openReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await fixture.close()
-})
+const { fixture, receiver } = eachWithReceiver()
 
 const lastError = async () => (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries[0]?.error
 

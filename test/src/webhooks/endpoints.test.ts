@@ -15,27 +15,10 @@ import {
   rotateSecret,
 } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openReceiver, type Receiver } from './receiver.ts'
-import {
-  localRule,
-  localSettings,
-  openEndpoint,
-  openWebhookFixture,
-  recordAnyEvent,
-  type WebhookFixture,
-} from './webhook-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { eachWithReceiver, localRule, localSettings, onlyDue, openEndpoint, recordAnyEvent } from './webhook-fixture.ts'
 
-let fixture: WebhookFixture
-let receiver: Receiver
-beforeEach(async () => {
-  fixture = await openWebhookFixture()
-  receiver = await openReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await fixture.close()
-})
+const { fixture, receiver } = eachWithReceiver()
 
 const keys = localSettings.ENCRYPTION_KEYS
 const add = (url: string, events?: string[]) =>
@@ -94,14 +77,12 @@ describe('an endpoint', () => {
   test('that is removed gets nothing more, loses its secret at once, and later its deliveries', async () => {
     const { endpointId } = await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)
-    const [delivery] = await dueDeliveries(fixture.db, 1)
+    const delivery = await onlyDue(fixture)
     expect(await removeEndpoint(fixture.db, fixture.appId, endpointId)).toBe(true)
     expect(await removeEndpoint(fixture.db, fixture.appId, endpointId)).toBe(false)
     await recordAnyEvent(fixture)
     expect(await dueDeliveries(fixture.db, 10)).toEqual([])
-    expect(await fixture.deliverer.deliver(delivery ?? { appId: 0, deliveryId: endpointId })).toEqual({
-      outcome: 'not due',
-    })
+    expect(await fixture.deliverer.deliver(delivery)).toEqual({ outcome: 'not due' })
     expect(await enqueueTest(fixture.db, fixture.appId, endpointId)).toBeUndefined()
     expect(await rotateSecret(fixture.db, keys, fixture.appId, endpointId)).toBeUndefined()
     expect(await listEndpoints(fixture.db, fixture.appId)).toEqual([])
@@ -165,9 +146,9 @@ describe('a secret', () => {
   test('whose key is missing makes attempts fail, and is not lost', async () => {
     const { secret } = await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)
-    const [delivery] = await dueDeliveries(fixture.db, 1)
+    const delivery = await onlyDue(fixture)
     const without = openDeliverer(fixture.db, { ...localSettings, ENCRYPTION_KEYS: [randomBytes(32)] })
-    const result = await without.deliver(delivery ?? { appId: 0, deliveryId: '' })
+    const result = await without.deliver(delivery)
     expect(result).toMatchObject({ outcome: 'postponed', error: expect.stringContaining('cannot be decrypted') })
     expect(await isSignedWith(secret)).toBe(true)
   })

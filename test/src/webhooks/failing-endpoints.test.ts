@@ -1,30 +1,19 @@
 import { sql } from '@sluice/database'
 import { dueDeliveries, enableEndpoint, enqueueTest, listEndpoints } from '@sluice/webhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openReceiver, type Receiver } from './receiver.ts'
+import { describe, expect, test } from 'vitest'
 import {
   attempt,
+  eachWithReceiver,
   makeDue,
   onlyDue,
   openEndpoint,
-  openWebhookFixture,
   recordAnyEvent,
   retryUntil,
   states,
-  type WebhookFixture,
 } from './webhook-fixture.ts'
 
 // What becomes of an endpoint whose receiver fails for days or refuses, and how it recovers.
-let fixture: WebhookFixture
-let receiver: Receiver
-beforeEach(async () => {
-  fixture = await openWebhookFixture()
-  receiver = await openReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await fixture.close()
-})
+const { fixture, receiver } = eachWithReceiver()
 
 /** Makes one attempt of each delivery that is due. */
 async function attemptAll() {
@@ -96,6 +85,7 @@ describe('an endpoint', () => {
     expect(await fixture.deliverer.deliver(delivery)).toEqual({ outcome: 'delivered' })
   })
 
+  // second-day.md §5, Tries.
   test('that answers 410 is disabled until somebody enables it, with one mail: nothing more is sent to it', async () => {
     const { endpointId } = await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)

@@ -13,30 +13,13 @@ import {
   sendAgain,
   webhookBacklog,
 } from '@sluice/webhooks'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { openReceiver, type Receiver } from './receiver.ts'
-import {
-  makeDue,
-  openEndpoint,
-  openWebhookFixture,
-  recordAnyEvent,
-  states,
-  type WebhookFixture,
-} from './webhook-fixture.ts'
+import { eachWithReceiver, makeDue, openEndpoint, recordAnyEvent, states } from './webhook-fixture.ts'
 
 // Deliveries are recorded with their event, and no app delays another app's deliveries.
-let fixture: WebhookFixture
-let receiver: Receiver
-beforeEach(async () => {
-  fixture = await openWebhookFixture()
-  receiver = await openReceiver()
-})
-afterEach(async () => {
-  await receiver.close()
-  await fixture.close()
-})
+const { fixture, receiver } = eachWithReceiver()
 
 const openOtherApp = async () => (await createApp(fixture.db, { name: 'Other', email: 'bob@example.com' })).appId
 

@@ -25,12 +25,12 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** Starts a receiver on this machine. With `tls`, it has this certificate. */
-export async function openReceiver(tls?: { key: string; cert: string }): Promise<Receiver> {
+/** Starts a receiver on this machine. With `tls`, it has this certificate. The result is `receiver`, if it is given. */
+export async function openReceiver(tls?: { key: string; cert: string }, receiver = {} as Receiver): Promise<Receiver> {
   const received: Received[] = []
   const next: Behaviour[] = []
   const open = new Set<ServerResponse>()
-  const receiver: Pick<Receiver, 'received' | 'next' | 'always'> = { received, next, always: undefined }
+  Object.assign(receiver, { received, next, always: undefined })
   const listener = async (request: IncomingMessage, response: ServerResponse) => {
     open.add(response)
     response.on('close', () => open.delete(response))

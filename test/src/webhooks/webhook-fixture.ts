@@ -12,7 +12,9 @@ import {
   openAddressRule,
   openDeliverer,
 } from '@sluice/webhooks'
+import { beforeEach } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 /** The settings under which webhooks reach this machine, as environment variables. */
 export const localEnvironment = {
@@ -48,6 +50,20 @@ export async function openWebhookFixture(options: Parameters<typeof openDelivere
   const { appId } = await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })
   const deliverer = openDeliverer(database.db, localSettings, options)
   return { database, db: database.db, appId, deliverer, close: () => database.close() }
+}
+
+/** Opens a fixture and a receiver before each test. The results always are those of the current test. */
+export function eachWithReceiver(): { fixture: WebhookFixture; receiver: Receiver } {
+  const [fixture, receiver] = [{} as WebhookFixture, {} as Receiver]
+  beforeEach(async () => {
+    Object.assign(fixture, await openWebhookFixture())
+    await openReceiver(undefined, receiver)
+    return async () => {
+      await receiver.close()
+      await fixture.close()
+    }
+  })
+  return { fixture, receiver }
 }
 
 type Endpoint = Awaited<ReturnType<typeof addEndpoint>>

@@ -51,14 +51,14 @@ export interface Operation {
   'x-sluice-extension'?: true
   security: Record<string, string[]>[]
   parameters?: Parameter[]
-  requestBody?: { required: true; description: string; content: Record<string, Content> }
+  requestBody?: { required: boolean; description: string; content: Record<string, Content> }
   /** By status. */
   responses: Record<string, Response>
   'x-codeSamples'?: CodeSample[]
 }
 
 /** The operations of one path, by method. */
-type PathItem = Partial<Record<'get' | 'post' | 'delete', Operation>>
+type PathItem = Partial<Record<'get' | 'post' | 'patch' | 'delete', Operation>>
 
 /** The part of OpenAPI 3.1 that Sluice uses. */
 export interface ApiDocument {

@@ -87,7 +87,7 @@ function operationOf(endpoint: Endpoint): Operation {
     ...(extension && { 'x-sluice-extension': true }),
     security: isPublic ? [] : [{ token: [] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(json && { requestBody: { required: true, description: json.description, content: jsonContent(json) } }),
+    ...(json && { requestBody: { required: !json.isOptional, ...jsonBody(json) } }),
     ...(file && { requestBody: { required: true, description: file.description, content: filesContent(file.files) } }),
     responses: responsesOf(endpoint),
   }
@@ -98,8 +98,9 @@ function parameterOf(name: string, place: 'path' | 'query', type: z.core.$ZodTyp
   return { name, in: place, ...(place === 'path' && { required: true }), description, schema, example }
 }
 
-function jsonContent({ schema, example }: NonNullable<Endpoint['json']>): Record<string, Content> {
-  return { 'application/json': { schema: schemaRef(schema), examples: { example: { value: example } } } }
+function jsonBody({ description, schema, example }: NonNullable<Endpoint['json']>) {
+  const content = { 'application/json': { schema: schemaRef(schema), examples: { example: { value: example } } } }
+  return { description, content }
 }
 
 function filesContent(files: Record<string, string>): Record<string, Content> {

@@ -25,7 +25,7 @@ const isBeforeDeletion = sql<boolean>`coalesce(
 /**
  * Removes the files of an app's exports from before the last deletion of users, because a deletion completes: they may
  * hold data of deleted users. Their links are answered 410. An export that runs begins again with a new snapshot. Safe
- * to repeat: exports from after the deletion stay.
+ * to repeat: exports from after the deletion stay (second-day.md §3, Exports).
  *
  * Returns the number of exports whose files could not be removed. Throws when the process shuts down.
  */

@@ -140,7 +140,7 @@ async function recordFailure(
 ): Promise<DeliveryOutcome> {
   const isGone = status === gone
   const isFinal = sql`(retry_until <= now() or ${isGone}::boolean)`
-  const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestPauseSeconds)
+  const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestRetrySeconds)
   return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
     // Before the delivery, as in a claim: a late result and the next claim must not wait for each other.
     await sql`
@@ -235,9 +235,6 @@ function heldBy(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
     .where('state', '=', 'waiting')
     .where('attempt', '=', attempt)
 }
-
-/** The longest pause that the receiver may ask for, s. */
-const longestPauseSeconds = longestRetrySeconds
 
 /** Returns 5 s, 10 s, 20 s … plus up to 25 % of jitter; at most `longestRetrySeconds`. */
 function pauseSeconds(tries: number): number {

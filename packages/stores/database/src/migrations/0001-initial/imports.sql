@@ -233,7 +233,7 @@ create unlogged table import_slot_time (
 -- The order rule (service.md, States and transitions; design.md §3, Request order). Dispatch, claims, autoscaling and
 -- pages select from what follows, so it is stated once. Each app has one order of imports and one of dry runs.
 
--- Apps whose imports are paused.
+-- Apps whose imports are paused (second-day.md §6, Pauses).
 create view paused_apps as
   select app_id from apps where paused_at is not null or exists (select from service_pause);
 
