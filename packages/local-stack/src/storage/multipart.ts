@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { oneAfterAnother } from '@sluice/joined-calls'
 import {
   type ChecksumPlan,
   checkObjectClaims,
@@ -20,7 +21,6 @@ import {
 } from '@sluice/s3-endpoint'
 import { choose, etagOf, readFiles } from './assembly.ts'
 import { type Directories, namesIn, syncDirectory } from './directories.ts'
-import { NamedLocks } from './locks.ts'
 import { type ObjectFile, readObjectFile, wholeSecond, writeObjectFile } from './object-file.ts'
 import type { ObjectStore } from './object-store.ts'
 
@@ -118,7 +118,7 @@ async function complete(
  */
 class UploadDirectories {
   readonly #directories: Directories
-  readonly #locks = new NamedLocks()
+  readonly #inTurn = oneAfterAnother<string>(Number.POSITIVE_INFINITY)
 
   constructor(directories: Directories) {
     this.#directories = directories
@@ -126,7 +126,7 @@ class UploadDirectories {
 
   /** Runs `work` while no other change of the same upload can run. */
   exclusively<Result>(uploadId: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#locks.run(uploadId, work)
+    return this.#inTurn(uploadId, work)
   }
 
   async create({ bucket, key }: ObjectName, about: Pick<Manifest, 'metadata' | 'plan'>): Promise<string> {
