@@ -10,7 +10,8 @@ import { TooManyReads } from './reads-in-flight.ts'
 import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedBody, UnsupportedEncoding } from './request-body.ts'
 
 /** Sends an answer of the catalogue (service.md, Errors; design.md §3, Error bodies). */
-export function answer(reply: FastifyReply, { status, body }: ErrorAnswer | TextAnswer): FastifyReply {
+export function answer(reply: FastifyReply, { status, body, ...more }: ErrorAnswer | TextAnswer): FastifyReply {
+  if ('retryAfter' in more) reply.header('Retry-After', more.retryAfter)
   return reply.code(status).send(body)
 }
 
@@ -21,23 +22,13 @@ export function answerError(error: unknown, reply: FastifyReply): FastifyReply {
   // Fastify would close the connection, and a client that is still sending would never read the answer.
   reply.removeHeader('Connection')
   dropBody(reply.request)
-  if (error instanceof TooManyWaiting) reply.header('Retry-After', error.retryAfter)
-  if (error instanceof KeyClaimLost) reply.header('Retry-After', inFlightSeconds)
   const refusal = refusalOf(error, reply)
   if (refusal === undefined) {
     const { method, routeOptions } = reply.request
     reply.request.log.error({ err: error, method, route: routeOptions.url }, 'request failed')
   }
-  if (error instanceof TooManyBodies || error instanceof TooManyReads || isOfMovingApp(error))
-    reply.header('Retry-After', busySeconds)
   return answer(reply, refusal ?? errors.internal())
 }
-
-/** `Retry-After` of the answer to a repetition while the original request is in flight, s. */
-export const inFlightSeconds = 1
-
-/** `Retry-After` if there is no room for a body or a read, s. Room returns soon: most answers take milliseconds. */
-const busySeconds = 1
 
 /** Returns the documented answer to an error; undefined if the service itself failed. */
 function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | undefined {
@@ -49,11 +40,11 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (error instanceof UnsupportedEncoding) {
     return errors.unsupportedContentEncoding(request.headers['content-encoding'] ?? '')
   }
-  if (error instanceof TooManyBodies) return errors.tooManyBodies(busySeconds)
-  if (error instanceof TooManyReads) return errors.tooManyRequests(busySeconds)
+  if (error instanceof TooManyBodies) return errors.tooManyBodies()
+  if (error instanceof TooManyReads) return errors.tooManyRequests(1)
   if (error instanceof KeyClaimLost) return errors.idempotencyKeyInFlight()
   if (error instanceof TooManyWaiting) return errors.tooManyWaiting(error.message, error.retryAfter)
-  if (isOfMovingApp(error)) return errors.appMoves(busySeconds)
+  if (isOfMovingApp(error)) return errors.appMoves()
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
   const refuse = request.routeOptions.config.endpoint?.json?.refuse ?? errors.badRequest

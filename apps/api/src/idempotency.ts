@@ -2,7 +2,7 @@ import { errors, isIdempotencyKey, limits } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { claimKey, completeKey, type KeyClaim, keyLeaseMs, releaseKey, renewKey } from '@sluice/idempotency'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answer, inFlightSeconds } from './answers.ts'
+import { answer } from './answers.ts'
 import { appOf } from './authentication.ts'
 import type { ApiContext } from './context.ts'
 import { KeyedRequest } from './keyed-request.ts'
@@ -33,9 +33,7 @@ export function acceptIdempotencyKeys(api: FastifyInstance, context: ApiContext)
   api.addHook('preParsing', async (request, reply) => {
     const outcome = request.keyed?.found.outcome
     if (outcome === 'invalid') return answer(reply, errors.invalidIdempotencyKey())
-    if (outcome === 'in flight') {
-      return answer(reply.header('Retry-After', inFlightSeconds), errors.idempotencyKeyInFlight())
-    }
+    if (outcome === 'in flight') return answer(reply, errors.idempotencyKeyInFlight())
   })
   api.addHook('preHandler', (request, reply) => replay(context, request, reply))
   api.addHook('onSend', async (request, reply, payload) => {

@@ -81,8 +81,7 @@ export function limitRate(name: string, limiter: ApiRateLimiter, metrics: ApiMet
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))
     if (count.allowed) return
     metrics.limited.inc({ function: name })
-    const seconds = retryAfter(count.resetAfterMs)
-    return answer(reply.header('Retry-After', seconds), errors.tooManyRequests(seconds))
+    return answer(reply, errors.tooManyRequests(retryAfter(count.resetAfterMs)))
   }
 }
 

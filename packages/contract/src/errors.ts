@@ -4,6 +4,8 @@ import { limits } from './limits.ts'
 /** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
 export interface ErrorAnswer {
   status: number
+  /** `Retry-After`: the same request may succeed then, s. */
+  retryAfter?: number
   body: { status?: string; error: { code?: number; messages: string[] } }
 }
 
@@ -28,10 +30,16 @@ export const errors = {
   forbidden: (): ErrorAnswer => named(403, 'forbidden', 'The API token is invalid.'),
   notFound: (): ErrorAnswer => named(404, 'not_found', 'Not found.'),
   tooManyRequests: (waitSeconds: number): ErrorAnswer =>
-    named(429, 'too_many_requests', `Requests came too quickly. Please wait ${waitSeconds} seconds.`),
+    after(
+      waitSeconds,
+      named(429, 'too_many_requests', `Requests came too quickly. Please wait ${waitSeconds} seconds.`),
+    ),
   /** Bulk import: the app has reached its limit of waiting imports. */
   tooManyWaiting: (reason: string, waitSeconds: number): ErrorAnswer =>
-    named(429, 'too_many_requests', `Requests came too quickly: ${reason}. Please wait ${waitSeconds} seconds.`),
+    after(
+      waitSeconds,
+      named(429, 'too_many_requests', `Requests came too quickly: ${reason}. Please wait ${waitSeconds} seconds.`),
+    ),
   linkExpired: (): ErrorAnswer => plain(410, 'The link has expired.'),
   badRequest: (...messages: string[]): ErrorAnswer => plain(400, ...messages),
   /** Bulk import: an import that has ended cannot be cancelled. */
@@ -40,14 +48,12 @@ export const errors = {
   notHeld: (state: string): ErrorAnswer => plain(409, `The import cannot be approved: it is not held, but ${state}.`),
   /** Bulk import: an import cannot be undone. */
   undoRefused: (reason: string): ErrorAnswer => plain(409, `The import cannot be undone: ${reason}`),
-  /**
-   * Profile keys: a key is registered with another type, or enabling one would exceed the limit of keys.
-   */
+  /** Profile keys: a key is registered with another type, or enabling one would exceed the limit of keys. */
   keyConflict: (...messages: string[]): ErrorAnswer => plain(409, ...messages),
   invalidIdempotencyKey: (): ErrorAnswer =>
     errors.badRequest('Idempotency-Key must have 1 to 255 visible ASCII characters.'),
   /** The original request of an idempotency key has no response yet. */
-  idempotencyKeyInFlight: (): ErrorAnswer => plain(409, 'A request with this Idempotency-Key is in flight.'),
+  idempotencyKeyInFlight: (): ErrorAnswer => after(1, plain(409, 'A request with this Idempotency-Key is in flight.')),
   idempotencyKeyReused: (): ErrorAnswer =>
     plain(422, 'This Idempotency-Key was used for a request with another body or path.'),
   /** Profile keys that a request names are disabled. */
@@ -70,13 +76,10 @@ export const errors = {
   fileRefused: (message: string): ErrorAnswer => coded(2001, [message]),
   bodyCutOff: (): ErrorAnswer => errors.badRequest('The request body broke off.'),
   bodyTooLarge: (limitBytes: number): ErrorAnswer => plain(413, `The request body is over ${limitBytes} bytes.`),
-  tooManyBodies: (waitSeconds: number): ErrorAnswer =>
-    plain(
-      503,
-      `Too many large requests are in flight. Please wait ${waitSeconds} second${waitSeconds === 1 ? '' : 's'}.`,
-    ),
-  appMoves: (waitSeconds: number): ErrorAnswer =>
-    plain(503, `The app is moved to another database. Please wait ${waitSeconds} second.`),
+  /** Room returns soon: most answers take milliseconds. */
+  tooManyBodies: (): ErrorAnswer =>
+    after(1, plain(503, 'Too many large requests are in flight. Please wait 1 second.')),
+  appMoves: (): ErrorAnswer => after(1, plain(503, 'The app is moved to another database. Please wait 1 second.')),
   unsupportedContentType: (given: string | undefined): ErrorAnswer =>
     plain(415, `The given content type is not supported: ${given ?? 'none'}`),
   unsupportedContentEncoding: (given: string): ErrorAnswer =>
@@ -88,8 +91,12 @@ export const errors = {
   internal: (): ErrorAnswer => plain(500, 'Something went wrong on our side. Please try again.'),
   unavailable: (missing: readonly string[]): ErrorAnswer => {
     const reason = missing.length === 0 ? '' : `: it waits for ${missing.join(', ')}`
-    return { status: 503, body: { error: { messages: [`The service is not ready${reason}. Please try again.`] } } }
+    return plain(503, `The service is not ready${reason}. Please try again.`)
   },
+}
+
+function after(retryAfter: number, answer: ErrorAnswer): ErrorAnswer {
+  return { ...answer, retryAfter }
 }
 
 function plain(status: number, ...messages: string[]): ErrorAnswer {

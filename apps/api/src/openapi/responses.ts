@@ -36,7 +36,7 @@ const anyKey = [
 const tooManyBodies = refusal(
   'too_many_bodies',
   'The app, or all apps together, have too many bytes in flight. `Retry-After` says how long to wait.',
-  errors.tooManyBodies(1),
+  errors.tooManyBodies(),
 )
 
 /** Returns the refusals of an endpoint with a JSON body, besides its own. */
