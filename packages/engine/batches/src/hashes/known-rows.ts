@@ -1,5 +1,5 @@
 import { copyOut, type Database, sql } from '@sluice/database'
-import { HashProgram, hashBytes, slotBytes } from './sip-hash.ts'
+import { HashProgram, hashBytes, slotBytes } from './hash-program.ts'
 
 /** Pages of the table of profiles that one statement reads. Its answer has 2 MB if a profile takes 250 bytes. */
 const pagesAtOnce = 4_096

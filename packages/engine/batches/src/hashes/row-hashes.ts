@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type RowBlock, rowOffset } from '@sluice/csv'
 import type { Columns } from '../columns/columns.ts'
+import { type HashedRows, HashProgram, keyBytes } from './hash-program.ts'
 import type { KnownRows } from './known-rows.ts'
-import { type HashedRows, HashProgram, keyBytes } from './sip-hash.ts'
 
 /** The program of all files without a set of known rows. */
 const ordinary = new HashProgram()

@@ -1,9 +1,9 @@
-;; SipHash-2-4 with a hash of 128 bits (Aumasson and Bernstein, 2012), for many rows in one call, and a set of such
-;; hashes. JavaScript has no integers of 64 bits that are fast, and a call of Node's hash function for each row takes ten
-;; times as long.
+;; SipHash-2-4 with a hash of 128 bits (Aumasson and Bernstein, 2012), for many rows in one call, a set of such hashes,
+;; and who was written since. JavaScript has no integers of 64 bits that are fast, and a call of Node's hash function for
+;; each row takes ten times as long.
 ;;
-;; `sip-hash.ts` describes the memory, and has this program in binary form: sip-hash.test.ts compares
-;; them, and writes the binary form if WRITE_BINARY is set.
+;; `hash-program.ts` describes the memory, and has this program in binary form: its test compares them, and writes the
+;; binary form if WRITE_BINARY is set.
 (module
   (memory (export "memory") 1)
 

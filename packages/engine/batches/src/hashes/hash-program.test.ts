@@ -4,7 +4,7 @@ import { cellsOf, readRows, rowOffset } from '@sluice/csv'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import wabt from 'wabt'
-import { binary, foundStates, HashProgram, hashBytes } from './sip-hash.ts'
+import { binary, foundStates, HashProgram, hashBytes } from './hash-program.ts'
 import { hashOf } from './user-hash.ts'
 
 const key = Buffer.from(Array.from({ length: 16 }, (_, index) => index))
@@ -12,13 +12,13 @@ const program = new HashProgram()
 const hashRows = (...rows: Parameters<HashProgram['hashRows']>) => program.hashRows(...rows).hashes
 const file = (name: string) => new URL(name, import.meta.url)
 
-test('sip-hash.ts has the binary form of sip-hash.wat', async () => {
-  const source = await readFile(file('sip-hash.wat'), 'utf8')
-  const { buffer } = (await wabt()).parseWat('sip-hash.wat', source).toBinary({})
+test('hash-program.ts has the binary form of hash-program.wat', async () => {
+  const source = await readFile(file('hash-program.wat'), 'utf8')
+  const { buffer } = (await wabt()).parseWat('hash-program.wat', source).toBinary({})
   const expected = Buffer.from(buffer).toString('base64')
   if (process.env.WRITE_BINARY !== undefined) {
-    const program = await readFile(file('sip-hash.ts'), 'utf8')
-    await writeFile(file('sip-hash.ts'), program.replace(binary, expected))
+    const program = await readFile(file('hash-program.ts'), 'utf8')
+    await writeFile(file('hash-program.ts'), program.replace(binary, expected))
   }
   expect(binary).toBe(expected)
 })
