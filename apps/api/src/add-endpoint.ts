@@ -32,7 +32,7 @@ export function addEndpoint(
     ].flat(),
     preParsing,
     config: { endpoint, ...(audit && { audit }) },
-    ...(json && { bodyLimit: json.limit }),
+    ...(json && { bodyLimit: json.maxBytes }),
     async handler(request, reply) {
       const checked = checkedRequest(endpoint, request)
       if ('messages' in checked) {

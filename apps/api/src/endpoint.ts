@@ -31,7 +31,7 @@ interface JsonBody<Body> {
   schema: z.ZodType<Body>
   example: object
   /** Maximum number of bytes. Default: `limits.jsonBytes`. */
-  limit?: number
+  maxBytes?: number
   /** Returns the answer to a body that is malformed or that the schema refuses. Default: `errors.badRequest`. */
   refuse?: (...messages: string[]) => ErrorAnswer
   /** The endpoint depends on how numbers are spelled: they may be of the class `JsonNumber`. Default: false. */
@@ -174,7 +174,7 @@ export function endpoint<const Path extends Route, Body, Query, Answer>(
     ...(query !== undefined && { query }),
     ...(body &&
       'schema' in body && {
-        json: { limit: limits.jsonBytes, keepsNumbers: false, isOptional: false, ...body, refuse },
+        json: { maxBytes: limits.jsonBytes, keepsNumbers: false, isOptional: false, ...body, refuse },
       }),
     ...(body && 'files' in body && { file: body }),
     refusals: refusals.map((each) => ('given' in each ? refusalOf(each) : each)),

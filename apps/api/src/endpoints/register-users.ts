@@ -25,7 +25,7 @@ export const registerUsers = endpoint({
       .object({ user_ids: listOf(nameOf(limits.userIdLength), 'user IDs', limits.userIdsPerRequest) })
       .meta({ id: 'UserRegistrationRequest' }),
     example: { user_ids: ['alice', 'bob'] },
-    limit: limits.userIdListBytes,
+    maxBytes: limits.userIdListBytes,
   },
   answer: { status: 202, description: 'All are registered.', schema: acceptedAnswer, example: { status: 'accepted' } },
   refusals: [

@@ -58,7 +58,7 @@ export const requestDeletion = endpoint({
       })
       .meta({ id: 'DeletionRequest', required: ['identity_type', 'identity_value'] }),
     example: { identity_type: 'user_id', identity_value: ['alice', 'bob'] },
-    limit: limits.userIdListBytes,
+    maxBytes: limits.userIdListBytes,
   },
   answer: { status: 202, description: 'Accepted.', schema: acceptedAnswer, example: { status: 'accepted' } },
   refusals: [

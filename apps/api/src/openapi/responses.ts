@@ -40,16 +40,16 @@ const tooManyBodies = refusal(
 )
 
 /** Returns the refusals of an endpoint with a JSON body, besides its own. */
-function anyJson({ limit, refuse }: NonNullable<Endpoint['json']>): Refusal[] {
+function anyJson({ maxBytes, refuse }: NonNullable<Endpoint['json']>): Refusal[] {
   const { code } = refuse('').body.error
   const malformed = (name: string, when: string, message: string) =>
     refusal(name, code === undefined ? when : `${code}: ${when}`, refuse(message))
   return [
     malformed('no_object', 'The body is not a JSON object.', notAnObject),
     malformed('not_json', 'The body is not JSON.', notJson),
-    refusal('large_body', `The body is over ${limit} bytes.`, errors.bodyTooLarge(limit)),
+    refusal('large_body', `The body is over ${maxBytes} bytes.`, errors.bodyTooLarge(maxBytes)),
     // With its separator, a value takes at least two bytes, so a body within a low limit cannot have too many values.
-    ...(limit / 2 > limits.jsonValues
+    ...(maxBytes / 2 > limits.jsonValues
       ? [malformed('many_values', 'The body has too many values.', tooManyValues)]
       : []),
     tooManyBodies,
