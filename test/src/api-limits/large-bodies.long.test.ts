@@ -5,7 +5,7 @@ import { registerUsers } from '@sluice/profiles'
 import { beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
-import { residentMemory } from '../memory/peak-memory.ts'
+import { peakMemory } from '../memory/peak-memory.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 
 /** The memory limit of an API pod in the chart, bytes. */
@@ -55,7 +55,7 @@ test.runIf(process.platform === 'linux')(
       beside.push((await post('/v2/user_profiles', other.token, update)).status)
     }
     const answers = await attack
-    expect(await residentMemory(api.pid)).toBeLessThan(memoryLimit)
+    expect(await peakMemory(api.pid)).toBeLessThan(memoryLimit)
     expect(beside).toEqual(beside.map(() => 202))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 503]))
     for (const { status, retryAfter, body } of answers) {

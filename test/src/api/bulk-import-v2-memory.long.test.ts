@@ -4,7 +4,7 @@ import { createApp } from '@sluice/accounts'
 import { expect, test } from 'vitest'
 import { startApi } from '../api-limits/api-process.ts'
 import { openTestDatabase } from '../environment/database.ts'
-import { residentMemory } from '../memory/peak-memory.ts'
+import { peakMemory } from '../memory/peak-memory.ts'
 
 const MiB = 2 ** 20
 
@@ -16,11 +16,11 @@ test.skipIf(process.platform !== 'linux')(name, async () => {
   try {
     const { apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
     expect(await upload(api.url, apiToken, 1)).toBe(202)
-    const before = await residentMemory(api.pid)
+    const before = await peakMemory(api.pid)
     const uploads = Array.from({ length: 4 }, () => upload(api.url, apiToken, 95))
     expect(await Promise.all(uploads)).toEqual([202, 202, 202, 202])
     // Each upload holds parts of 5 MiB, one or two of them in flight, and garbage that is not collected yet.
-    expect((await residentMemory(api.pid)) - before).toBeLessThan((4 * 95 * MiB * 2) / 3)
+    expect((await peakMemory(api.pid)) - before).toBeLessThan((4 * 95 * MiB * 2) / 3)
   } finally {
     await api.stop()
     await database.close()

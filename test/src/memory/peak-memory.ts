@@ -18,7 +18,7 @@ export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch
   const look = async () => {
     // `pids` may fail, for instance while a stack ends: then there is nothing to measure.
     const running = await pids().catch(() => [])
-    const sizes = await Promise.all(running.map(residentMemory))
+    const sizes = await Promise.all(running.map(peakMemory))
     peak = Math.max(peak, ...sizes)
   }
   const watching = (async () => {
@@ -38,7 +38,7 @@ export function watchMemory(pids: () => Promise<readonly number[]>): MemoryWatch
 }
 
 /** Returns the peak memory of a process (Linux) or its current memory (elsewhere), bytes; 0 if it has ended. */
-export async function residentMemory(pid: number): Promise<number> {
+export async function peakMemory(pid: number): Promise<number> {
   if (process.platform === 'linux') {
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024

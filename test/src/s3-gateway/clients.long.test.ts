@@ -11,7 +11,7 @@ import type { Storage } from '@sluice/storage'
 import { Client } from 'minio'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
-import { residentMemory } from '../memory/peak-memory.ts'
+import { peakMemory } from '../memory/peak-memory.ts'
 import { type RunningStack, startStack } from '../stack/running-stack.ts'
 import {
   type BucketOwner,
@@ -187,7 +187,7 @@ test('a file of 1 GiB is uploaded in parts at 64 MiB/s at most, and the memory o
   client.destroy()
   expect(await importsNamed(stack, owner, 'huge.csv')).toMatchObject([{ byteSize: 2 ** 30 }])
   const [pid = 0] = (await stack.info()).processes.s3_gateway ?? []
-  expect(await residentMemory(pid)).toBeLessThan(200_000_000)
+  expect(await peakMemory(pid)).toBeLessThan(200_000_000)
 })
 
 test('an unannounced file becomes an import, or is reported by mail if it breaks the rules', async () => {

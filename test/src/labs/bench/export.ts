@@ -12,7 +12,7 @@ import type pg from 'pg'
 import { to } from 'pg-copy-streams'
 import { openScratch } from '../../environment/scratch.ts'
 import { until } from '../../environment/wait.ts'
-import { residentMemory, watchMemory } from '../../memory/peak-memory.ts'
+import { peakMemory, watchMemory } from '../../memory/peak-memory.ts'
 import { type App, openApp } from '../../stack/client.ts'
 import { type RunningStack, startStack } from '../../stack/running-stack.ts'
 import { connectTo } from './import/postgres.ts'
@@ -68,7 +68,7 @@ export async function benchExport(args: readonly string[]): Promise<boolean> {
   }
   try {
     const workers = async () => (await stack.info()).processes.worker ?? []
-    const idle = Math.max(...(await Promise.all((await workers()).map(residentMemory))))
+    const idle = Math.max(...(await Promise.all((await workers()).map(peakMemory))))
     const memory = watchMemory(workers)
     const throughGzip = await compare(keys.length, users, (...of) =>
       copyThroughGzip(join(scratch.path, 'copy.gz'), ...of),

@@ -8,7 +8,7 @@ import { readSettings } from '@sluice/config'
 import { encryptionKeysOf } from '@sluice/local-stack'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { residentMemory } from '../../memory/peak-memory.ts'
+import { peakMemory } from '../../memory/peak-memory.ts'
 import type { BucketOwner } from '../../s3-gateway/bucket-owner.ts'
 import { openApp } from '../../stack/client.ts'
 import { type RunningStack, type StackAccess, startStack } from '../../stack/running-stack.ts'
@@ -72,7 +72,7 @@ export async function watchProcesses(stack: RunningStack): Promise<{ end(): Prom
   const ending = new AbortController()
   const sample = async () => {
     for (const one of watched) {
-      const memory = await residentMemory(one.pid)
+      const memory = await peakMemory(one.pid)
       one.peak = Math.max(one.peak, memory)
       if (memory === 0) one.isRunning = false
     }

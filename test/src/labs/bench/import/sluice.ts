@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { residentMemory } from '../../../memory/peak-memory.ts'
+import { peakMemory } from '../../../memory/peak-memory.ts'
 import type { Contender } from './contender.ts'
 import { cpuOfTree } from './cpu.ts'
 import { templates } from './environment.ts'
@@ -45,7 +45,7 @@ export function sluice(
             queueWait: seen.claimedAt - enqueuedAt,
             firstCommit: seen.firstCommitAt - enqueuedAt,
             longestTransactions: seen.longestTransactions,
-            peakMemory: await residentMemory(worker),
+            peakMemory: await peakMemory(worker),
           }
         },
         cpu: () => cpuOfTree(worker),
