@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config'
-import { type Database, sql, untilAnswered } from '@sluice/database'
+import { type Database, retryPause, retryPauseAfterDeath, sql, untilAnswered } from '@sluice/database'
 import { isAttemptDue, isHourOver, longestRetrySeconds, type MailId } from './outbox.ts'
 import { mailSettings, openTransport } from './transport.ts'
 
@@ -99,7 +99,7 @@ function unsubscribeUrlOf(
 }
 
 /** Seconds until the next attempt if this one ends with its process: the lease, or longer after further attempts. */
-const afterDeathSeconds = sql`greatest(${leaseMs / 1000}, least(5 * power(2, least(attempt, 20)), ${longestRetrySeconds / 1.25}))`
+const afterDeathSeconds = retryPauseAfterDeath(sql`attempt`, { leaseMs, longest: longestRetrySeconds })
 
 /** Condition on `mails`: the recipient is a member of the app and gets its mails. */
 const isWanted = sql`exists (
@@ -172,7 +172,7 @@ async function postpone(
       state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
       failed_at: sql<Date | null>`case when ${isFinal} then now() end`,
       last_error: error.replaceAll('\0', ''),
-      next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryDelaySeconds(attempts)})`,
+      next_attempt_at: sql<Date>`now() + make_interval(secs => ${retryPause(attempts, longestRetrySeconds)})`,
     })
     .returning('state')
     .executeTakeFirst()
@@ -209,9 +209,4 @@ function attempt(db: Database, id: MailId, number: number) {
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error) || !('responseCode' in error) || !('command' in error)) return false
   return Number(error.responseCode) >= 500 && (error.command === 'RCPT TO' || error.command === 'DATA')
-}
-
-/** Returns 5 s, 10 s, 20 s … up to an hour, plus up to 25 % of jitter; at most `longestRetrySeconds`. */
-function retryDelaySeconds(attempt: number): number {
-  return Math.min(5 * 2 ** (attempt - 1), longestRetrySeconds / 1.25) * (1 + Math.random() / 4)
 }

@@ -1,5 +1,5 @@
 import type { WebhookBody } from '@sluice/contract'
-import { type Database, sql } from '@sluice/database'
+import { type Database, retryPauseAfterDeath, sql } from '@sluice/database'
 import {
   attemptsOfApp,
   attemptsOfEndpoint,
@@ -40,7 +40,7 @@ interface ClaimedRow {
 }
 
 /** Seconds until the next attempt if this one ends with its process: the lease, or longer after further tries. */
-const afterDeathSeconds = sql`greatest(${leaseMs / 1000}, least(5 * power(2, least(d.tries, 20)), ${longestRetrySeconds / 1.25}))`
+const afterDeathSeconds = retryPauseAfterDeath(sql`d.tries`, { leaseMs, longest: longestRetrySeconds })
 
 /**
  * Claims a delivery for one attempt. Returns undefined if the delivery is not due, or if its endpoint was removed. Also

@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config'
 import { webhookTest } from '@sluice/contract'
-import { type Database, sql } from '@sluice/database'
+import { type Database, retryPause, sql } from '@sluice/database'
 import { decrypt } from '@sluice/encryption'
 import { disabledWebhookNotification, enqueueMails, failingWebhookNotification, type MailId } from '@sluice/mail'
 import { openAddressRule } from './addresses.ts'
@@ -140,7 +140,10 @@ async function recordFailure(
 ): Promise<DeliveryOutcome> {
   const isGone = status === gone
   const isFinal = sql`(retry_until <= now() or ${isGone}::boolean)`
-  const pause = Math.min(Math.max(pauseSeconds(delivery.tries), retryAfterSeconds), longestRetrySeconds)
+  const pause = Math.min(
+    Math.max(retryPause(delivery.tries, longestRetrySeconds), retryAfterSeconds),
+    longestRetrySeconds,
+  )
   return await db.transaction().execute(async (tx): Promise<DeliveryOutcome> => {
     // Before the delivery, as in a claim: a late result and the next claim must not wait for each other.
     await sql`
@@ -234,9 +237,4 @@ function heldBy(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
     .where('delivery_id', '=', deliveryId)
     .where('state', '=', 'waiting')
     .where('attempt', '=', attempt)
-}
-
-/** Returns 5 s, 10 s, 20 s … plus up to 25 % of jitter; at most `longestRetrySeconds`. */
-function pauseSeconds(tries: number): number {
-  return Math.min(5 * 2 ** (tries - 1), longestRetrySeconds / 1.25) * (1 + Math.random() / 4)
 }

@@ -27,6 +27,7 @@ export {
 } from './refusal.ts'
 export { removeInBatches, rowsAtATime } from './remove-in-batches.ts'
 export { retryConflicts, untilAnswered } from './retry.ts'
+export { retryPause, retryPauseAfterDeath } from './retry-pause.ts'
 export type { Schema } from './schema.ts'
 export type { ImportContentType, UploadChecksum } from './schema-imports.ts'
 export type { DeletionState } from './schema-profiles.ts'
