@@ -15,7 +15,10 @@ import { slowReads } from './slow-storage.ts'
 // It then skips known rows without asking Postgres about their users. These tests act after that reading.
 const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
 const lateUser = 'u35'
-const row = (userId: string, value = 'a', other = 'b') => `${userId},${value},${other}\n`
+/** The program that looks rows up does not read this ID. */
+const quotedUser = 'a "b"'
+const cell = (text: string) => (text.includes('"') ? `"${text.replaceAll('"', '""')}"` : text)
+const row = (userId: string, value = 'a', other = 'b') => `${cell(userId)},${value},${other}\n`
 const header = 'user_id,k,l\n'
 const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).join('')
 const file = header + rowsOf(users)
@@ -26,7 +29,7 @@ let app: TestApp
 async function openTestApp(): Promise<TestApp> {
   const settings = { ...fixture.context.settings, BATCH_ROWS: 2 }
   const small = { ...fixture, context: { ...fixture.context, settings } }
-  return testApp(small, await openApp(small, [...users, ...usersOfFiles]))
+  return testApp(small, await openApp(small, [...users, quotedUser, ...usersOfFiles]))
 }
 
 beforeEach(async () => {
@@ -68,16 +71,20 @@ test('a repeated file changes nothing, and all of its rows count as applied', as
   expect(await repeat(file)).toMatchObject({ rows_total: 40, rows_applied: 40, rows_failed: 0, rows_changed: 0 })
 })
 
-test('rows of one user: another row and then the known one leave the known one, near each other or far apart', async () => {
-  const other = row(lateUser, 'c')
-  for (const between of ['', rowsOf(users.slice(0, 9))]) {
-    const text = header + rowsOf(users.slice(0, 30)) + row(lateUser) + other + between + row(lateUser)
-    expect(await repeat(text)).toMatchObject({ rows_failed: 0, rows_changed: 2 })
-    expect((await app.profiles())[lateUser]).toEqual({ k: 'a', l: 'b' })
-  }
-  await repeat(`${header}${rowsOf(users.slice(0, 30))}${row(lateUser)}${other}`)
-  expect((await app.profiles())[lateUser]).toEqual({ k: 'c', l: 'b' })
-})
+test.each([lateUser, quotedUser])(
+  'rows of %s: another row and then the known one leave the known one, near each other or far apart',
+  async (user) => {
+    await app.importFile(header + row(user))
+    const other = row(user, 'c')
+    for (const between of ['', rowsOf(users.slice(0, 9))]) {
+      const text = header + rowsOf(users.slice(0, 30)) + row(user) + other + between + row(user)
+      expect(await repeat(text)).toMatchObject({ rows_failed: 0, rows_changed: 2 })
+      expect((await app.profiles())[user]).toEqual({ k: 'a', l: 'b' })
+    }
+    await repeat(`${header}${rowsOf(users.slice(0, 30))}${row(user)}${other}`)
+    expect((await app.profiles())[user]).toEqual({ k: 'c', l: 'b' })
+  },
+)
 
 test('a value that was written before the import began is overwritten by the row', async () => {
   await update(lateUser, 'of an update')
