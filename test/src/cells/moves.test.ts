@@ -121,6 +121,25 @@ test('a move that cannot begin says all that is missing, and an abort leaves the
   await expect(abortMove(move)).rejects.toThrow('is in cell 1, which has what came since')
 }, 120_000)
 
+test('a row that the target refuses ends a move if it does so each time, and delays it if it does so once', async () => {
+  const [source, target] = databases.services
+  const move = await databases.openMove()
+  const { appId } = move
+  await registerUsers(source.db, appId, ['ann'])
+  await sql`alter table users add constraint refuses check (app_id <> ${sql.lit(appId)})`.execute(move.target.db)
+  await expect(moveApp(move, silent)).rejects.toThrow('cell 1 cannot apply what cell 0 sends')
+  const going = moveApp(move, silent)
+  const errors = sql<{ n: number }>`
+    select apply_error_count + sync_error_count as n from pg_stat_subscription_stats
+    where subname = ${`sluice_move_${appId}`}
+  `
+  const before = (await errors.execute(target.db)).rows[0]?.n ?? 0
+  await vi.waitFor(async () => expect((await errors.execute(target.db)).rows[0]?.n).toBeGreaterThan(before), 30_000)
+  await sql`alter table users drop constraint refuses`.execute(move.target.db)
+  await going
+  expect(await countsOf(target, appId)).toMatchObject({ users: 1 })
+}, 120_000)
+
 test('one command moves an app at a time; one that has lost its connection changes nothing, and the next goes on', async () => {
   const move = await databases.openMove()
   const { appId, source } = move

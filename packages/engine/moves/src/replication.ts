@@ -16,6 +16,15 @@ const slot = (move: Move) => sql`pg_replication_slots where slot_name = ${slotNa
 /** The subscription of a move, as seen in the target. */
 const subscription = (move: Move) => sql`pg_subscription where subname = ${nameOf(move)} and subdbid = ${ownDatabase}`
 
+/**
+ * Errors of a subscription that a command tolerates. Postgres tries again after each, some seconds later: a connection
+ * that broke succeeds then, and a row that cannot be applied fails each time.
+ */
+const toleratedErrors = 2
+
+/** The errors of a subscription when a command saw it first. Earlier ones do not count. */
+const errorsBefore = new WeakMap<Move, number>()
+
 /** How much of the first copy is done. */
 export interface Copied {
   tables: number
@@ -105,10 +114,13 @@ async function refuseFailing(move: Move): Promise<void> {
     throw new MoveRefused(
       `cell ${move.source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
     )
-  const failing = sql`
-    pg_stat_subscription_stats where subid = (select oid from ${subscription(move)}) and apply_error_count + sync_error_count > 0
-  `
-  if (await exists(move.target.db, failing))
+  const { rows } = await sql<{ errors: number }>`
+    select apply_error_count + sync_error_count as errors from pg_stat_subscription_stats
+    where subid = (select oid from ${subscription(move)})
+  `.execute(move.target.db)
+  const errors = rows[0]?.errors ?? 0
+  if (!errorsBefore.has(move)) errorsBefore.set(move, errors)
+  if (errors - (errorsBefore.get(move) ?? 0) > toleratedErrors)
     throw new MoveRefused(
       `cell ${move.target.cell} cannot apply what cell ${move.source.cell} sends: its log says why. Then --abort, and begin again`,
     )
