@@ -10,8 +10,8 @@ import { TooManyReads } from './reads-in-flight.ts'
 import { BodyCutOff, BodyTooLarge, dropBody, UnsupportedBody, UnsupportedEncoding } from './request-body.ts'
 
 /** Sends an answer of the catalogue (service.md, Errors; design.md §3, Error bodies). */
-export function answer(reply: FastifyReply, { status, body, ...more }: ErrorAnswer | TextAnswer): FastifyReply {
-  if ('retryAfter' in more) reply.header('Retry-After', more.retryAfter)
+export function answer(reply: FastifyReply, { status, retryAfter, body }: ErrorAnswer | TextAnswer): FastifyReply {
+  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
   return reply.code(status).send(body)
 }
 

@@ -1,6 +1,7 @@
 import { rateLimit, readSettings, withDefault } from '@sluice/config'
 import { errors } from '@sluice/contract'
 import { openRateLimiter, type RateLimit, type RateLimiter, type RateLimitStore, retryAfter } from '@sluice/rate-limits'
+import { atIntervals } from '@sluice/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { answer } from './answers.ts'
@@ -40,9 +41,6 @@ export function readRates(environment: Record<string, string | undefined>): ApiR
 
 export type ApiRateLimiter = RateLimiter<string>
 
-/** An unreachable store is logged at most once in this time, ms. */
-const logIntervalMs = 10_000
-
 /**
  * Opens the limits. If the store does not answer, this process counts requests by itself. A metric counts such
  * requests, and the log mentions them at intervals.
@@ -52,15 +50,12 @@ export function openApiRateLimiter(
   { limits, deadlineMs }: ApiRates,
   { metrics, log }: { metrics: ApiMetrics; log: Logger },
 ): Promise<ApiRateLimiter> {
-  let unlogged = 0
-  let loggedAt = Number.NEGATIVE_INFINITY
+  const warn = atIntervals((error: unknown, requests) =>
+    log.warn({ err: error, requests }, 'rate limits are counted by this process alone'),
+  )
   const onFailure = (error: unknown) => {
     metrics.uncounted.inc()
-    unlogged += 1
-    if (performance.now() - loggedAt < logIntervalMs) return
-    log.warn({ err: error, requests: unlogged }, 'rate limits are counted by this process alone')
-    loggedAt = performance.now()
-    unlogged = 0
+    warn(error)
   }
   return openRateLimiter(store, limits, { deadlineMs, onFailure })
 }

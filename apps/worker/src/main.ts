@@ -4,11 +4,10 @@ import { makeRoomAfter } from '@sluice/imports'
 import { openMailer } from '@sluice/mail'
 import { openHeartbeat, warnOfForeignSecrets } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
-import { countConnections, runService } from '@sluice/service'
+import { atIntervals, countConnections, runService } from '@sluice/service'
 import { openStorage } from '@sluice/storage'
 import { delivererSettings, openDeliverer } from '@sluice/webhooks'
 import { showBacklog } from './backlog.ts'
-import { openErrorLog } from './error-log.ts'
 import { hostExports } from './exports.ts'
 import { hostImports } from './imports.ts'
 import { hostMails } from './mails.ts'
@@ -40,7 +39,10 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const settings = readSettings(process.env, [...workerSettings, ...ofWebhooks])
   if (!isSet(process.env, 'WORKER_QUEUES') && !hosted.includes('webhooks'))
     log.warn('webhooks are not sent: ENCRYPTION_KEYS is not set')
-  const onError = openErrorLog(log)
+  const onError = atIntervals(
+    (error: Error, errors) => log.warn({ err: error, errors }, 'connection or job error'),
+    ({ message }) => message,
+  )
   const database = connect(settings.DATABASE_URL, { connections: settings.DATABASE_POOL, process: 'worker', onError })
   if (hosted.includes('webhooks')) void warnOfForeignSecrets(database.db, settings.ENCRYPTION_KEYS, log)
   const stopping = new AbortController()

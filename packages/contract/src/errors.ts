@@ -12,6 +12,7 @@ export interface ErrorAnswer {
 /** An error answer with a plain text body, as service.md specifies for the 415 of bulk import v2. */
 export interface TextAnswer {
   status: number
+  retryAfter?: never
   body: string
 }
 

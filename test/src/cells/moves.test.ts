@@ -71,23 +71,31 @@ test('the first copy pauses again and again, for the other apps of the servers, 
   const move = await databases.openMove()
   const users = Array.from({ length: 20_000 }, (_, index) => `user-${index}`)
   await registerUsers(source.db, move.appId, users)
-  let isPausing = false
+  const triggers = sql`select tgname from pg_trigger where tgname like ${`sluice_move_${move.appId}_%`}`
+  const stopped = new Error('stopped')
+  const stop = () => {
+    throw stopped
+  }
+  await expect(moveApp(move, stop)).rejects.toBe(stopped)
+  expect(JSON.stringify(await triggers.execute(target.db))).toContain('paced')
+  await abortMove(move)
+  expect((await triggers.execute(target.db)).rows).toEqual([])
+
+  let [isMoving, isPausing] = [true, false]
   const looking = (async () => {
-    for (let isOver = false; !isOver && !isPausing; ) {
-      const { rows } = await sql<{ isPausing: boolean; isOver: boolean }>`
-        select exists (
-          select from pg_stat_activity
-          where backend_type = 'logical replication tablesync worker' and wait_event = 'PgSleep'
-        ) as "isPausing", exists (select from app_moves where app_id = ${move.appId} and state = 'here') as "isOver"
+    while (isMoving && !isPausing) {
+      const { rows } = await sql`
+        select from pg_stat_activity
+        where backend_type = 'logical replication tablesync worker' and wait_event = 'PgSleep'
       `.execute(target.db)
-      isPausing = rows[0]?.isPausing ?? false
-      isOver = rows[0]?.isOver ?? false
+      isPausing = rows.length > 0
     }
   })()
-  const triggers = sql`select tgname from pg_trigger where tgname like ${`sluice_move_${move.appId}_%`}`
   let whileFollowing: Promise<unknown> = Promise.resolve()
   await moveApp(move, ({ step }) => {
     if (step === 'following') whileFollowing = triggers.execute(target.db)
+  }).finally(() => {
+    isMoving = false
   })
   await looking
   expect(isPausing).toBe(true)

@@ -22,9 +22,6 @@ const subscription = (move: Move) => sql`pg_subscription where subname = ${nameO
  */
 const toleratedErrors = 2
 
-/** The errors of a subscription when a command saw it first. Earlier ones do not count. */
-const errorsBefore = new WeakMap<Move, number>()
-
 /** How much of the first copy is done. */
 export interface Copied {
   tables: number
@@ -62,8 +59,9 @@ async function isSubscribed(move: Move): Promise<boolean> {
 
 /** Waits until the first copy of each table is complete. Throws {@link MoveRefused} if the target cannot apply it. */
 export async function untilCopied(move: Move, onProgress: (copied: Copied) => void): Promise<void> {
+  const refuseFailing = watchFailures(move)
   for (;;) {
-    await refuseFailing(move)
+    await refuseFailing()
     const { rows } = await sql<Copied>`
       select count(*) as tables, count(*) filter (where r.srsubstate in ('s', 'r')) as "tablesDone"
       from pg_subscription_rel r where srsubid = (select oid from ${subscription(move)})
@@ -82,8 +80,9 @@ export async function untilCaughtUp(move: Move, signal?: AbortSignal): Promise<v
   const { rows } = await sql<{ now: string }>`select pg_current_wal_lsn()::text as now`.execute(db)
   const now = rows[0]?.now ?? ''
   const isThere = () => exists(db, sql`${slot(move)} and confirmed_flush_lsn >= ${now}::pg_lsn`)
+  const refuseFailing = watchFailures(move)
   while (!(await isThere())) {
-    await refuseFailing(move)
+    await refuseFailing()
     await delay(lookEveryMs, undefined, { signal })
   }
 }
@@ -97,7 +96,6 @@ export async function endReplication(move: Move): Promise<void> {
     await sql`alter subscription ${name} set (slot_name = none)`.execute(move.target.db)
     await sql`drop subscription ${name}`.execute(move.target.db)
   }
-  await endSlowCopy(move)
   await sql`drop publication if exists ${name}`.execute(move.source.db)
   await dropSlot(move)
 }
@@ -109,21 +107,26 @@ async function dropSlot(move: Move): Promise<void> {
   await sql`select pg_drop_replication_slot(slot_name) from ${slot(move)}`.execute(db)
 }
 
-async function refuseFailing(move: Move): Promise<void> {
-  if (await exists(move.source.db, sql`${slot(move)} and wal_status = 'lost'`))
-    throw new MoveRefused(
-      `cell ${move.source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
-    )
-  const { rows } = await sql<{ errors: number }>`
-    select apply_error_count + sync_error_count as errors from pg_stat_subscription_stats
-    where subid = (select oid from ${subscription(move)})
-  `.execute(move.target.db)
-  const errors = rows[0]?.errors ?? 0
-  if (!errorsBefore.has(move)) errorsBefore.set(move, errors)
-  if (errors - (errorsBefore.get(move) ?? 0) > toleratedErrors)
-    throw new MoveRefused(
-      `cell ${move.target.cell} cannot apply what cell ${move.source.cell} sends: its log says why. Then --abort, and begin again`,
-    )
+/** Returns a function that throws if the replication cannot go on. Errors before its first call do not count. */
+function watchFailures(move: Move): () => Promise<void> {
+  const { source, target } = move
+  let errorsBefore: number | undefined
+  return async () => {
+    if (await exists(source.db, sql`${slot(move)} and wal_status = 'lost'`))
+      throw new MoveRefused(
+        `cell ${source.cell} has dropped changes that were not copied: raise max_slot_wal_keep_size. Then --abort, and begin again`,
+      )
+    const { rows } = await sql<{ errors: number }>`
+      select apply_error_count + sync_error_count as errors from pg_stat_subscription_stats
+      where subid = (select oid from ${subscription(move)})
+    `.execute(target.db)
+    const errors = rows[0]?.errors ?? 0
+    errorsBefore ??= errors
+    if (errors - errorsBefore > toleratedErrors)
+      throw new MoveRefused(
+        `cell ${target.cell} cannot apply what cell ${source.cell} sends: its log says why. Then --abort, and begin again`,
+      )
+  }
 }
 
 async function exists(db: Database, from: ReturnType<typeof sql>): Promise<boolean> {

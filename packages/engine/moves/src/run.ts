@@ -5,6 +5,7 @@ import { resumeImports } from '@sluice/imports'
 import { lowerFence, raiseFence } from './fence.ts'
 import { changeCell } from './hold.ts'
 import { alone, type CellDatabase, type LockedMove, type Move, MoveRefused } from './move.ts'
+import { endSlowCopy } from './pace.ts'
 import { type Copied, endReplication, startReplication, untilCopied } from './replication.ts'
 import { unmetRequirements } from './requirements.ts'
 
@@ -116,6 +117,7 @@ async function removeCopy(move: Move): Promise<void> {
     )
   if (found === undefined || found.state === 'here') throw new MoveRefused(`app ${appId} is not moving`)
   await endReplication(move)
+  await endSlowCopy(move)
   const kept = source.db.updateTable('app_moves').where('app_id', '=', appId)
   await kept.set({ state: 'copying', held_until: null }).execute()
   await lowerFence(source.db, move)

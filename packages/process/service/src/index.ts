@@ -1,3 +1,4 @@
+export { atIntervals } from './at-intervals.ts'
 export { closeConnections } from './clients/close-connections.ts'
 export { type Forwarder, forwardsOf, openForwarder, passBack } from './clients/forward.ts'
 export { clientNetwork, keepForwardedAddresses } from './clients/network.ts'
