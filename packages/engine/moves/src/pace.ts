@@ -11,7 +11,7 @@ const rowsBetweenPauses = 1_000
 const trigger = (move: Move) => sql.id(`${nameOf(move)}_paced`)
 
 /**
- * Makes the first copy take about a quarter of the time of the processors: who moves an app has a server that is busy,
+ * Makes the first copy take a small part of the time of the processors: who moves an app has a server that is busy,
  * and other apps on it. Replication has no limit of its own.
  */
 export async function slowCopy(move: Move): Promise<void> {

@@ -38,6 +38,6 @@ end $$;
 -- Lets the first copy of a moved app pause, for as long as its trigger exists.
 create function pause_copy() returns trigger language plpgsql as $$
 begin
-  perform pg_sleep(0.03);
+  perform pg_sleep(0.06);
   return new;
 end $$;
