@@ -6,7 +6,6 @@ import { limits } from '@sluice/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// Rules for all endpoints: service.md, Authentication 3; service.md, Errors.
 let api: TestApi
 let app: App
 let port: number
@@ -27,7 +26,7 @@ const endpoints = [
 
 const notFound = { status: 404, body: { status: 'not_found', error: { messages: ['Not found.'] } } }
 
-// design.md §3, Token missing; design.md §3, Error bodies.
+// service.md, Errors; design.md §3, Token missing; design.md §3, Error bodies.
 describe('404', () => {
   test.each(['/v1', '/v2/user_profiles/', '/V2/user_profiles', '/v3/user_profiles', '/v2//user_profiles', '/%zz'])(
     'an unknown path: %s',
@@ -152,6 +151,7 @@ test.each(['/v2/user_profiles', '/v1/users', '/v3/user_data_deletions', '/v3/use
   },
 )
 
+// service.md, Authentication 3.
 describe('authentication', () => {
   test.each(endpoints)('$method $path needs a token', async ({ method, path }) => {
     const unauthorized = { status: 401, body: { status: 'unauthorized', error: { messages: [expect.any(String)] } } }

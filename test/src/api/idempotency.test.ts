@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// The header `Idempotency-Key` (second-day.md §4, Keys).
 const bulkImport = '/v3/user_profiles/bulk_import'
 const file = 'user_id,name\nalice,Alice\n'
 const declaration = { checksum: createHash('md5').update(file).digest('base64'), byte_size: String(file.length) }
@@ -27,6 +26,7 @@ const importsOf = ({ appId }: App) =>
 const deletionsOf = ({ appId }: App) =>
   api.database.db.selectFrom('deletion_requests').selectAll().where('app_id', '=', appId).execute()
 
+// second-day.md §4, Keys.
 describe.each([
   ['v3 first request', bulkImport, declaration, { ...declaration, byte_size: '99' }, {}],
   ['v2', '/v2/user_profiles/bulk_import', file, `${file}bob,Bob\n`, { 'content-type': 'text/csv' }],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// `GET /v3/user_profiles/bulk_import/{id}?wait=S`, an extension: the answer waits for another state (changes.md §5).
+// `GET /v3/user_profiles/bulk_import/{id}?wait=S`, an extension: the answer waits for another state.
 let api: TestApi
 let app: App
 const path = '/v3/user_profiles/bulk_import'
@@ -37,6 +37,7 @@ test('an empty wait counts as absent, and a state without wait changes nothing',
   expect(await get(crypto.randomUUID(), '?wait=30')).toMatchObject({ status: 404 })
 })
 
+// changes.md §5.
 test('many requests wait at once without being reads in flight, and all are answered when the state changes', async () => {
   const importId = await requested()
   const waiting: ReturnType<typeof get>[] = []
@@ -50,6 +51,7 @@ test('many requests wait at once without being reads in flight, and all are answ
     expect(answer).toMatchObject({ status: 200, body: { state: 'cancelled' } })
 })
 
+// changes.md §5.
 test('an ended import is answered at once, and so is one in another state than the client knows', async () => {
   const importId = await requested()
   expect(await get(importId, '?wait=30&state=queued')).toMatchObject({ body: { state: 'awaiting_upload' } })

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { userIdsIn } from '../environment/database.ts'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
-// POST /v1/users: design.md §3, Registering users.
 const path = '/v1/users'
 
 let api: TestApi
@@ -15,6 +14,7 @@ const register = (app: App, userIds: unknown) => send(api, app, path, { user_ids
 
 const usersOf = ({ appId }: App) => userIdsIn(api.database, 'users', appId)
 
+// design.md §3, Registering users.
 describe('202', () => {
   // service.md, What the service does.
   test('the users are registered when the answer arrives, in this app alone', async () => {

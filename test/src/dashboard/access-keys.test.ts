@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-// Access keys of the S3 gateway on the Credentials page (service.md, Authentication 5; service.md, Endpoints 4).
 let dashboard: TestDashboard
 beforeAll(async () => {
   dashboard = await openTestDashboard()
@@ -23,6 +22,7 @@ async function createKey({ appId, page, member }: Awaited<ReturnType<typeof open
   return { id, secret, text: shown.text }
 }
 
+// service.md, Endpoints 4.
 test('the page shows bucket, path, endpoint, rules and commands for common programs', async () => {
   const { appId, page, member } = await openShop('where@example.com')
   const { text } = await member.get(page)
@@ -33,6 +33,7 @@ test('the page shows bucket, path, endpoint, rules and commands for common progr
   for (const program of ['s3cmd', 'rclone']) expect(text).toContain(program)
 })
 
+// service.md, Authentication 5.
 test('a new key works, and its secret is shown once, also in the commands', async () => {
   const shop = await openShop('new@example.com')
   const { id, secret, text } = await createKey(shop)

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, everything, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
 import { userIdsIn } from '../environment/database.ts'
 
-// POST /v3/user_data_deletions: service.md, Endpoints 1.
 const path = '/v3/user_data_deletions'
 const body = { identity_type: 'user_id', identity_value: ['alice'] }
 
@@ -24,7 +23,7 @@ async function requestsOf({ appId }: App) {
 
 const namedOf = ({ appId }: App) => userIdsIn(api.database, 'deletion_request_users', appId)
 
-// service.md, Deletion request; service.md, Errors.
+// service.md, Endpoints 1; service.md, Deletion request; service.md, Errors.
 describe('202', () => {
   test.each([
     ['one user ID', 'alice', ['alice']],

@@ -13,7 +13,6 @@ import {
 import { importFile, openApp } from '../imports/import-fixture.ts'
 import { exportApp, request, runNext, show, storedFile } from './export-fixture.ts'
 
-// Exports of all profiles (second-day.md §3, Exports).
 const users = ['alice', 'bob', 'zoë', 'a,b', ' "x" ']
 const file = [
   'user_id,name,age,score,born',
@@ -127,6 +126,7 @@ describe('an import of an export', () => {
   })
 })
 
+// second-day.md §3, Exports.
 describe('the exports of an app', () => {
   test('run one at a time, in the order of their requests; other apps do not wait', async () => {
     const [first, second] = [await request(fixture, appId), await request(fixture, appId)]
@@ -219,6 +219,7 @@ test('an export whose worker dies in each try fails, after longer and longer pau
   expect(await exportApp(fixture, appId)).toContain('alice')
 })
 
+// second-day.md §3, Exports.
 describe('when the deletion of a user completes', () => {
   test('earlier exports are removed, and their links answer that they are gone', async () => {
     const exportId = await request(fixture, appId)

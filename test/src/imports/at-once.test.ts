@@ -11,8 +11,8 @@ import { until } from '../environment/wait.ts'
 import { openSmallDeployment, type SmallDeployment } from '../faults/harness/small-deployment.ts'
 import { upload } from '../stack/client.ts'
 
-// The process that takes a file wakes a worker for it (changes.md §5). No maintenance runs here, which would notice
-// uploads and queued imports as well, up to a second later.
+// The process that takes a file wakes a worker for it. No maintenance runs here, which would notice uploads and
+// queued imports as well, up to a second later.
 let deployment: SmallDeployment
 const email = 'ann@example.com'
 let app: { appId: number; token: string }
@@ -35,6 +35,7 @@ async function completed(): Promise<void> {
   })
 }
 
+// changes.md §5.
 test('over the API, with the upload of v3 and in the body of v2', async () => {
   await deployment.start('api')
   await upload(deployment.api, app.token, file)

@@ -15,7 +15,7 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// A dry run makes every check and the whole report, but applies nothing (design.md §3, Dry run, cancel).
+// A dry run makes every check and the whole report, but applies nothing.
 // `model.property.test.ts` compares its report to the report of an import.
 let fixture: ImportFixture
 let appId: number
@@ -44,6 +44,7 @@ test('its mail says that nothing was applied, and links the error file', async (
   expect(mail.text).toContain(view.error_file_url)
 })
 
+// design.md §3, Dry run, cancel.
 test('keys that later batches would register count against the limit, as in the import', async () => {
   // `late1` and `late2` have their first values in the second batch, `late3` in the third one.
   const rows = ['u1,1,1,,,', 'u2,1,1,,,', 'u1,1,1,x,y,', 'u2,1,1,x,y,', 'u1,1,1,x,y,z', '']
@@ -83,6 +84,7 @@ test('a key that another request registers meanwhile is checked with its registe
   expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
 })
 
+// design.md §3, Dry run, cancel.
 test('a worker that does not know dry runs cannot apply one: its batches are refused', async () => {
   const importId = await queueFile(fixture, appId, 'user_id,a\nu1,1\n', 'text/csv', true)
   const unaware = { ...(await claim(fixture, appId, importId)), dryRun: false }

@@ -12,7 +12,6 @@ import {
   resultOf,
 } from './import-fixture.ts'
 
-// No app holds the workers' slots while another app waits (design.md §3, Fairness).
 let fixture: ImportFixture
 let [appId, otherId] = [0, 0]
 const noShutdown = new AbortController().signal
@@ -54,6 +53,7 @@ async function runInSlices(importId: string): Promise<string[]> {
   return outcomes
 }
 
+// design.md §3, Fairness.
 describe('an import whose slice is over', () => {
   test.each([
     ['a plain file', 'text/csv', long, false],
@@ -126,6 +126,7 @@ describe('an import whose slice is over', () => {
   })
 })
 
+// design.md §3, Fairness.
 describe('a dry run beside an import of its app', () => {
   test('is released as soon as another app waits, however long its slice', async () => {
     const patient = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_SLICE: 3_600_000 } }

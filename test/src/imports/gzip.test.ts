@@ -3,7 +3,6 @@ import { runImport } from '@sluice/imports'
 import { expect, test } from 'vitest'
 import { claim, openApp, openImportFixture, profilesOf, queueFile, resultOf } from './import-fixture.ts'
 
-// Compressed files: members, damage, and the size of what they unpack to (design.md §3, Gzip; design.md §3, Sizes).
 const users = 100
 
 /** Imports a compressed file in batches of ten rows. Returns what the app has afterwards. */
@@ -46,6 +45,7 @@ function valuesAfter(rows: number): Record<string, number | undefined> {
 const valuesOf = (profiles: Awaited<ReturnType<typeof profilesOf>>) =>
   Object.fromEntries(Object.entries(profiles).map(([user, { n }]) => [user, n]))
 
+// design.md §3, Gzip.
 test('several gzip members are one file, even if they part a row or the header', async () => {
   const text = header + lines(0, 100)
   const members = [text.slice(0, 5), text.slice(5, 3_000), text.slice(3_000)].map((part) => gzipSync(part))
@@ -54,6 +54,7 @@ test('several gzip members are one file, even if they part a row or the header',
   expect(valuesOf(profiles)).toEqual(valuesAfter(100))
 })
 
+// design.md §3, Gzip.
 test('a file that is damaged midway fails; the preceding batches stay applied, and the mail says how many rows', async () => {
   const damaged = gzipSync(lines(1_000, 2_000))
   // The checksum at the end of the last member is wrong.
@@ -67,6 +68,7 @@ test('a file that is damaged midway fails; the preceding batches stay applied, a
   expect(mail).toContain(`stay applied: ${view.rows_applied.toLocaleString('en-US')}.`)
 })
 
+// design.md §3, Sizes.
 test('a file that unpacks to more than UNCOMPRESSED_LIMIT fails, and a file of exactly that size does not', async () => {
   const text = header + lines(0, 100)
   const exact = await importGzip(gzipSync(text), { UNCOMPRESSED_LIMIT: String(text.length) })

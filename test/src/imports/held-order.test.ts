@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
 import { claim } from './import-fixture.ts'
 
-// A released import keeps its place before all other imports of its app (design.md §3, Request order).
 const app = eachWithAppInOrder()
 
+// design.md §3, Request order.
 describe('an import that has committed a batch keeps its app until it ends', () => {
   const rows = Array.from({ length: 40 }, (_, row) => `u1,${row}`)
   const longFile = Buffer.from(`user_id,a\n${rows.join('\n')}\n`)

@@ -2,7 +2,6 @@ import { noticeUploads } from '@sluice/imports'
 import { describe, expect, test } from 'vitest'
 import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
 
-// Maintenance notices uploads, and imports without a file expire (design.md §3, Upload never comes).
 const app = eachWithAppInOrder()
 
 describe('uploads', () => {
@@ -16,6 +15,7 @@ describe('uploads', () => {
     expect(await app.state(importId)).toBe('queued')
   })
 
+  // design.md §3, Upload never comes.
   test('an import whose file never arrives expires a minute after its upload window, without a mail', async () => {
     const importId = await app.awaitUpload()
     await app.age(importId, 5 * 60 + 30)

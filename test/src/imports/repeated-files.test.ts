@@ -11,8 +11,8 @@ import { fileOf, rowsOfEachUser, options as typed, users as usersOfFiles } from 
 import { openApp, type Result, type TestApp, testApp } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// second-day.md §2, Identical rows. If most rows of a file change nothing, the worker reads what all profiles hold.
-// It then skips known rows without asking Postgres about their users. These tests act after that reading.
+// If most rows of a file change nothing, the worker reads what all profiles hold. It then skips known rows without
+// asking Postgres about their users. These tests act after that reading.
 const users = Array.from({ length: 40 }, (_, index) => `u${index}`)
 const lateUser = 'u35'
 /** The program that looks rows up does not read this ID. */
@@ -67,10 +67,12 @@ async function repeat(text: string, act?: () => Promise<unknown>): Promise<Resul
 const update = (userId: string, value: string) =>
   joinedProfileUpdates(app.db, 500)(app.appId, userId, [{ key: 'k', type: 'string', value }])
 
+// second-day.md §2, Identical rows.
 test('a repeated file changes nothing, and all of its rows count as applied', async () => {
   expect(await repeat(file)).toMatchObject({ rows_total: 40, rows_applied: 40, rows_failed: 0, rows_changed: 0 })
 })
 
+// second-day.md §2, Identical rows.
 test.each([lateUser, quotedUser])(
   'rows of %s: another row and then the known one leave the known one, near each other or far apart',
   async (user) => {

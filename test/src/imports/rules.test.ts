@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { expectErrorsOfWideFile } from './wide-file-errors.ts'
 
-// Each rule that an import follows: service.md, Bulk import CSV file; service.md, Error CSV file; design.md §3.
 let fixture: ImportFixture
 beforeAll(async () => {
   fixture = await openImportFixture({ PROFILE_KEY_LIMIT: '6' })
@@ -19,7 +18,7 @@ async function run(file: Buffer | string, keys: Record<string, 'string' | 'int' 
   return { view, errors: errorFile?.toString('latin1'), profiles, appId }
 }
 
-// design.md §3, Empty user_id.
+// service.md, Error CSV file; design.md §3, Empty user_id.
 describe('row messages', () => {
   const long = 'x'.repeat(256)
   test.each([
@@ -75,6 +74,7 @@ test('in a wide file in which every cell is wrong, each row is in the error file
   await expectErrorsOfWideFile(200, { BATCH_ROWS: '100' })
 })
 
+// service.md, Bulk import CSV file.
 describe('values', () => {
   // design.md §3, Row with fewer values.
   test('an empty value, a missing value, and a key that is not in the file leave the profile unchanged', async () => {
@@ -138,6 +138,7 @@ describe('values', () => {
     expect([...(await registeredKeys(fixture.database.db, appId)).keys()]).toEqual(['a'])
   })
 
+  // service.md, Error CSV file.
   test('an error file can be corrected and sent again', async () => {
     const { errors, appId } = await run('user_id,n\nu1,1\nu2,two\n', { n: 'int' })
     const corrected = errors?.replace(',two', ',2') ?? ''
@@ -152,6 +153,7 @@ describe('values', () => {
   })
 })
 
+// service.md, Bulk import CSV file.
 describe('inference of a new key', () => {
   test.each([
     ['datetime', ['2026-01-01', '2026-01-01T10:00:00+09:00']],

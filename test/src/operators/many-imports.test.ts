@@ -7,7 +7,6 @@ import { openTestBucket, type TestBucket } from '../environment/storage.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
-// Many imports are retried or cancelled by one command, in request order for each app (changes.md §6).
 let database: TestDatabase
 let bucket: TestBucket
 let apps: [number, number]
@@ -51,6 +50,7 @@ async function retriesOf(appId: number): Promise<(string | null)[]> {
   return (await found.orderBy('sequence_number').execute()).map((row) => row.retry_of)
 }
 
+// changes.md §6.
 test('failed imports of all apps are retried, in request order of each app, with an entry for each app and for all', async () => {
   const [one, two] = apps
   const [a, b, c] = [await failed(one), await failed(two), await failed(one)]
@@ -137,6 +137,7 @@ test('the app and the times of the ends choose among failed imports', async () =
   expect(await list('--until', '2h')).toEqual([old])
 })
 
+// changes.md §6.
 test('unfinished imports are cancelled together, so that no waiting import starts in between', async () => {
   const [one, two] = apps
   const ids = [await queued(one), await queued(one), await queued(two)]
