@@ -127,7 +127,7 @@ export async function removeStoredChecks({ db, storage, log }: FilesContext, app
       await db
         .updateTable('imports')
         .set({ error_file_key: null, error_file_secret: null, changes_file_key: null, changes_file_secret: null })
-        .set({ warnings: '[]', error_rows_since: null })
+        .set({ warnings: '[]', deletions_applied_until: null })
         .where('app_id', '=', appId)
         .where('import_id', '=', held.import_id)
         .where('state', '=', 'held')

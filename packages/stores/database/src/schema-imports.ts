@@ -132,8 +132,11 @@ export interface ImportsTable {
   /** All bytes of the error file are UTF-8. */
   error_file_is_utf8: Generated<boolean>
   files_removed_at: NullableTimestamp
-  /** Number of `data_order` when rows that were kept for the error file were last dropped; null if they never were. */
-  error_rows_since: number | null
+  /**
+   * Number of `data_order`. What the import keeps for its files has no rows of users whose deletion has at most this
+   * number. Null if no deletion has removed rows, and after one has removed the files of a held import.
+   */
+  deletions_applied_until: number | null
 
   /** Time of the first request, or of the start of the upload. */
   requested_at: Timestamp

@@ -202,7 +202,7 @@ export interface Removals {
 
 /** The columns of an import's row that make its {@link Removals}. */
 export const removalColumns = [
-  sql<number | null>`error_rows_since`.as('deletion'),
+  sql<number | null>`deletions_applied_until`.as('deletion'),
   sql<boolean>`error_file_ends_before_row is not null`.as('fullDisk'),
 ]
 

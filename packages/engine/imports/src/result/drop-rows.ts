@@ -2,12 +2,12 @@ import { type Database, sql } from '@sluice/database'
 import type { ImportId } from '../context.ts'
 
 /**
- * Whether a deletion completed since the data of import `i` was sent, and since its error rows were last dropped, if
- * they ever were. The error rows that the import keeps may then name deleted users.
+ * Whether a deletion completed since the data of import `i` was sent, and was not applied to the rows that the import
+ * keeps for its files. These may then name deleted users.
  */
 export const hasRowsToDrop = sql<boolean>`exists (
   select from recently_deleted_users d
-  where d.app_id = i.app_id and d.data_order > greatest(i.data_order, i.error_rows_since)
+  where d.app_id = i.app_id and d.data_order > greatest(i.data_order, i.deletions_applied_until)
 )`
 
 /**
@@ -17,10 +17,10 @@ export const hasRowsToDrop = sql<boolean>`exists (
  * Must run in a transaction that blocks other deletions of the app.
  */
 export async function dropErrorRows(tx: Database, appId: number): Promise<void> {
-  // A worker that is storing the error file finds another `error_rows_since`, and stores the file again. The number
-  // also keeps a repeated call from dropping newer rows.
+  // A worker that is storing the error file finds another `deletions_applied_until`, and stores the file again. The
+  // number also keeps a repeated call from dropping newer rows.
   const { rows } = await sql<{ import_id: string }>`
-    update imports i set error_rows_since = nextval('data_order'),
+    update imports i set deletions_applied_until = nextval('data_order'),
       changes_file_ends_before_row = case when keep_changes then 1 end
     where i.app_id = ${appId} and (i.state in ('queued', 'processing') or i.state = 'cancelled' and i.report_due)
       and exists (select from import_chunks c where c.app_id = i.app_id and c.import_id = i.import_id)

@@ -137,7 +137,7 @@ async function writeEnd(tx: Database, ending: Ending) {
     // A batch may have committed although its answer was lost. Its rows are not in `progress`, and maybe not in the
     // error file.
     .where('rows_total', '=', progress.rowsTotal)
-    .where('error_rows_since', 'is not distinct from', removedBefore.deletion)
+    .where('deletions_applied_until', 'is not distinct from', removedBefore.deletion)
     .set({
       error: errorOf(end) ?? null,
       lease_until: null,
@@ -166,7 +166,7 @@ function stateColumns({ context, end }: Ending) {
     held_at: sql<Date>`now()`,
     held_until: sql<Date>`now() + make_interval(secs => ${context.settings.HOLD_LIMIT.ms / 1000})`,
     // A deletion with a higher number removes the files of this check. An approval compares the numbers.
-    error_rows_since: sql<number>`nextval('data_order')`,
+    deletions_applied_until: sql<number>`nextval('data_order')`,
   }
 }
 

@@ -74,7 +74,7 @@ create table imports (
   error_counts jsonb not null default '{}',
   error_bytes bigint not null default 0,
   error_room bigint,
-  error_rows_since bigint,
+  deletions_applied_until bigint,
   error_file_ends_before_row bigint,
   error_file_key text,
   error_file_secret text,
