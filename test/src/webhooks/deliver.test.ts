@@ -20,7 +20,9 @@ import {
 // A delivery reaches its receiver at least once, under one webhook-id, whatever the receiver does.
 const { fixture, receiver } = eachWithReceiver()
 
-const lastError = async () => (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries[0]?.error
+const newest = async () => (await listDeliveries(fixture.db, fixture.appId, 1)).deliveries[0]
+const lastError = async () => (await newest())?.error
+const attempts = async () => (await newest())?.attempts
 
 // second-day.md §5, Tries.
 describe('a delivery', () => {
@@ -105,7 +107,7 @@ describe('a delivery', () => {
     await hasty.close()
   })
 
-  test('is released when its process stops, and then due at once', async () => {
+  test('is released when its process stops, is due at once, and does not count that attempt', async () => {
     await openEndpoint(fixture, receiver.url)
     receiver.next.push('hang')
     await recordAnyEvent(fixture)
@@ -115,7 +117,9 @@ describe('a delivery', () => {
     await until('the request', () => receiver.received.length === 1)
     shutdown.abort()
     expect(await attempted).toEqual({ outcome: 'released' })
+    expect(await attempts()).toBe(0)
     expect(await fixture.deliverer.deliver(await onlyDue(fixture))).toEqual({ outcome: 'delivered' })
+    expect(await attempts()).toBe(1)
   })
 })
 

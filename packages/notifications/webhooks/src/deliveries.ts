@@ -9,7 +9,10 @@ export interface WebhookDelivery {
   url: string
   type: WebhookBody['type']
   state: 'waiting' | 'delivered' | 'failed'
-  /** Attempts so far, including the one in flight. */
+  /**
+   * Attempts since the event, or since somebody sent the delivery again, including the one in flight. An attempt that
+   * ended because its process stopped does not count.
+   */
   attempts: number
   createdAt: Date
   /** When a waiting delivery is tried next; null if it has ended, or while an attempt is in flight. */
@@ -85,7 +88,7 @@ function selectDeliveries(db: Database, appId: number) {
     .innerJoin('webhook_endpoints as e', (join) =>
       join.onRef('e.app_id', '=', 'd.app_id').onRef('e.endpoint_id', '=', 'd.endpoint_id'),
     )
-    .select(['d.delivery_id', 'd.endpoint_id', 'e.url', 'd.type', 'd.state', 'd.attempt', 'd.created_at'])
+    .select(['d.delivery_id', 'd.endpoint_id', 'e.url', 'd.type', 'd.state', 'd.tries', 'd.created_at'])
     .select(['d.next_attempt_at', 'd.last_status', 'd.last_error'])
     .select(sql<boolean>`${isInFlight}`.as('is_in_flight'))
     .where('d.app_id', '=', appId)
@@ -101,7 +104,7 @@ function toDelivery(row: Row): WebhookDelivery {
     url: row.url,
     type: row.type,
     state: row.state,
-    attempts: row.attempt,
+    attempts: row.tries,
     createdAt: row.created_at,
     nextAttemptAt: row.state === 'waiting' && !row.is_in_flight ? row.next_attempt_at : null,
     status: row.last_status,
