@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { importState, unfinishedImportStates } from '@sluice/contract'
 import { sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
@@ -65,4 +66,13 @@ test('the types of the tables have the columns of the migrated database, as they
   const tables = [...(interfaces.get('Schema') ?? '').matchAll(/^ {2}(\w+): (.*)$/gm)]
   const written = tables.map(([, table = '', type = '']) => [table, columnsIn(interfaces.get(type) ?? type)])
   expect(Object.fromEntries(written)).toEqual(stored)
+})
+
+test('the states that Postgres takes for unfinished are those of the contract', async () => {
+  const database = await openTestDatabase()
+  onTestFinished(database.close)
+  const { rows } = await sql<{ state: string }>`
+    select state from unnest(${importState.options}::text[]) state where is_unfinished_import(state)
+  `.execute(database.db)
+  expect(rows.map(({ state }) => state)).toEqual(unfinishedImportStates)
 })

@@ -4,6 +4,10 @@
 -- users, and snapshots of exports.
 create sequence data_order;
 
+-- Postgres inlines this function, so that a query for one of these states can use an index of unfinished imports.
+create function is_unfinished_import(state text) returns boolean language sql immutable
+  return state in ('awaiting_upload', 'queued', 'processing', 'held');
+
 create table imports (
   app_id integer not null references apps,
   import_id uuid not null default gen_random_uuid(),
@@ -94,8 +98,7 @@ create table imports (
   primary key (app_id, import_id),
   constraint imports_dry_run_applies_nothing check (not (dry_run or is_check) or rows_applied = 0),
   -- An import ends only after the rows that were kept for its files are in storage.
-  constraint imports_chunks_settled
-    check (error_bytes = 0 and changes_bytes = 0 or report_due or state in ('awaiting_upload', 'queued', 'processing', 'held'))
+  constraint imports_chunks_settled check (error_bytes = 0 and changes_bytes = 0 or report_due or is_unfinished_import(state))
 );
 
 -- What becomes of the columns of files that people upload in the dashboard, by the set of column names. No values.
@@ -120,8 +123,7 @@ create function is_active_import(state text, holds_order boolean) returns boolea
 create unique index imports_one_active_per_app on imports (app_id, dry_run) where is_active_import(state, holds_order);
 
 -- Finds the first import of each state, in each app's order of imports and in its order of dry runs.
-create index imports_in_order on imports (app_id, dry_run, state, sequence_number)
-  where state in ('awaiting_upload', 'queued', 'processing', 'held');
+create index imports_in_order on imports (app_id, dry_run, state, sequence_number) where is_unfinished_import(state);
 
 -- Finds the imports that wait for a worker. A claim clears `dispatched_at`.
 create index imports_dispatched on imports (dispatched_at)
@@ -241,14 +243,12 @@ create view paused_apps as
 create view import_orders as
   with recursive orders as (
     (
-      select app_id, dry_run from imports where state in ('awaiting_upload', 'queued', 'processing', 'held')
-      order by app_id, dry_run limit 1
+      select app_id, dry_run from imports where is_unfinished_import(state) order by app_id, dry_run limit 1
     )
     union all
     select following.app_id, following.dry_run from orders cross join lateral (
       select app_id, dry_run from imports
-      where state in ('awaiting_upload', 'queued', 'processing', 'held') and (app_id, dry_run) > (orders.app_id, orders.dry_run)
-      order by app_id, dry_run limit 1
+      where is_unfinished_import(state) and (app_id, dry_run) > (orders.app_id, orders.dry_run) order by app_id, dry_run limit 1
     ) following
   )
   select app_id, dry_run from orders;
@@ -258,7 +258,7 @@ create view import_places as
   select app_id, dry_run, import_id, state, row_number() over (
     partition by app_id, dry_run order by is_active_import(state, holds_order) desc, sequence_number
   )::integer as place
-  from imports where state in ('awaiting_upload', 'queued', 'processing', 'held');
+  from imports where is_unfinished_import(state);
 
 -- The import of an order that runs, or could run if a worker were free; no row if there is none, or if the app is paused.
 -- This is the active import of the order, otherwise its first queued import. An import that waits for a retry keeps its
