@@ -1,4 +1,4 @@
-import { connect, sql } from '@sluice/database'
+import { acquireLock, connect, sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
@@ -51,9 +51,8 @@ test('requests of one app that wait for each other leave connections to Postgres
     await api.close()
   })
   const [busy, other] = [await openApp(api), await openApp(api)]
-  const lockOfApp = sql`select pg_advisory_xact_lock(${0x77616974}::integer, ${busy.appId}::integer)`
   const { answers } = await holder.db.transaction().execute(async (tx) => {
-    await lockOfApp.execute(tx)
+    await acquireLock(tx, 'waitingImportsOfApp', busy.appId)
     const answers = Array.from({ length: 30 }, () => send(api, busy, v3, request))
     await until('a request that waits for the lock', async () => (await lockWaits(holder.db, 'advisory')).length > 0)
     expect((await send(api, other, v3, request)).status).toBe(200)

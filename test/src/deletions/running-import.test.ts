@@ -1,4 +1,4 @@
-import { sql } from '@sluice/database'
+import { advisoryLocks, sql } from '@sluice/database'
 import { cancelImport, errorRows, type ImportContext, reportCancelled, runImport } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import pg from 'pg'
@@ -40,8 +40,6 @@ const beginning = `user_id,n\n${linesOf(before).join('')}`
 const file = beginning + linesOf(after).join('')
 const total = (before.length + after.length) * 2
 const header = 'SERVICE_ERRORS,user_id,n\n'
-/** The class of the locks that keep an app's users: "user" in ASCII. */
-const usersLock = 0x75736572
 const unregistered = (row: string) => `user_id is unregistered user,${row}\n`
 
 const small = (changes: Partial<ImportContext> = {}): ImportContext => {
@@ -110,7 +108,7 @@ test('an import applies no row of a user whose deletion completes while several 
     // A batch that waits for the preceding one has the same statement, with another lock.
     const { rows } = await sql`
       select from pg_locks
-      where locktype = 'advisory' and classid = ${usersLock} and objid = ${appId} and mode = 'ExclusiveLock' and not granted
+      where locktype = 'advisory' and classid = ${advisoryLocks.usersOfApp} and objid = ${appId} and mode = 'ExclusiveLock' and not granted
     `.execute(fixture.database.db)
     return rows.length === 1
   })

@@ -1,11 +1,11 @@
-import { type Database, sql } from '@sluice/database'
+import { acquireLock, type Database, sql } from '@sluice/database'
 
 /**
  * Makes transactions that begin or end sessions of one person run one after the other, so that a session which begins
  * meanwhile is found.
  */
 export async function lockSessions(tx: Database, email: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtext('sessions'), hashtext(${email}))`.execute(tx)
+  await acquireLock(tx, 'sessionsOfPerson', email)
 }
 
 /**

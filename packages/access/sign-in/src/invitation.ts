@@ -1,5 +1,5 @@
 import { changeMembers, endInvitedSessions, requireEmail } from '@sluice/accounts'
-import { type Database, isDue, isFarAhead, sql } from '@sluice/database'
+import { acquireLock, type Database, isDue, isFarAhead, sql } from '@sluice/database'
 import { hashSecret, makeSecret } from './secret.ts'
 import { insertSession } from './session.ts'
 
@@ -89,7 +89,7 @@ async function roomFor(
 async function countMail(tx: Database, appId: number, email: string): Promise<number> {
   // Serializes apps that invite the same address at the same moment, so that they cannot exceed the address's limit
   // together.
-  await sql`select pg_advisory_xact_lock(hashtext('invitation'), hashtext(${email}))`.execute(tx)
+  await acquireLock(tx, 'invitationsOfPerson', email)
   // A limit of n mails permits the next one when the nth newest mail is old enough. `greatest` ignores nulls.
   const { rows } = await sql<{ wait_ms: number }>`
     with mails as (

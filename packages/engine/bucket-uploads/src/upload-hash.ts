@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Database, sql } from '@sluice/database'
+import { acquireLock, type Database } from '@sluice/database'
 import type { ListedObject } from '@sluice/storage'
 import { isRefused } from './unannounced-failures.ts'
 
@@ -19,9 +19,6 @@ interface OriginHashes {
   /** MD5 of the content in base64. */
   checksum: string | null
 }
-
-/** The first key of the advisory lock, "sign" in ASCII. No other lock uses it. */
-const lockSpace = 0x7369676e
 
 /**
  * Returns the hashes of a file's origin for its import.
@@ -53,7 +50,7 @@ async function hashesOfRequest(
   const signatureHash = hash('signature', signature)
   const checksum = Buffer.from(md5, 'hex').toString('base64')
   // Waits for a concurrent upload with this signature. Once that upload has committed, it is the latest one.
-  await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${signatureHash.readInt32BE()}::integer)`.execute(tx)
+  await acquireLock(tx, 'uploadsWithSignature', signatureHash.readInt32BE())
   const latest = await tx
     .selectFrom('imports')
     .select(['import_id', 'state', 'checksum'])

@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { advisoryLocks, type Database, sql } from '@sluice/database'
 import { appTables } from '@sluice/deletions'
 
 /** A cell and its database. The connections belong to the owner of the tables, and name the process `move`. */
@@ -40,9 +40,6 @@ export const guardedTables: readonly string[] = [
 /** The tables that a move copies. Both cells go on writing into the audit log, which stays in the source as well. */
 export const movedTables: readonly string[] = [...guardedTables, 'audit_log']
 
-/** The first key of the advisory lock, "move" in ASCII. No other lock uses it. */
-const lockSpace = 0x6d6f7665
-
 /** A command that hangs for this long loses its connection to the source, and with it the move, s. */
 const silenceS = 30
 
@@ -54,7 +51,7 @@ export async function alone<Result>(move: Move, work: (move: LockedMove) => Prom
   const { appId, source } = move
   return await source.db.connection().execute(async (db) => {
     const { rows } = await sql<{ isAlone: boolean }>`
-      select pg_try_advisory_lock(${lockSpace}::integer, ${appId}::integer) as "isAlone"
+      select pg_try_advisory_lock(${advisoryLocks.moveOfApp}::integer, ${appId}::integer) as "isAlone"
     `.execute(db)
     if (!rows[0]?.isAlone)
       throw new MoveRefused(`another command moves app ${appId}. If it hangs, it ends after ${silenceS} s`)

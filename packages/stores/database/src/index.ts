@@ -1,4 +1,5 @@
 export { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+export { acquireLock, advisoryLocks } from './advisory-locks.ts'
 export { currentTime, isDue, isFarAhead } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { encodeTextArray, writeArrayHeader } from './connection/binary-array.ts'

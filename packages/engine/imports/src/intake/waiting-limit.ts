@@ -1,4 +1,4 @@
-import { type Database, sql } from '@sluice/database'
+import { acquireLock, type Database, sql } from '@sluice/database'
 import { oneAfterAnother } from '@sluice/joined-calls'
 
 /** The app has reached its limit of waiting imports. */
@@ -16,9 +16,6 @@ export class TooManyWaiting extends Error {
     this.heldId = heldId
   }
 }
-
-/** First key of the advisory lock, which no other lock uses: "wait" in ASCII. */
-const lockSpace = 0x77616974
 
 const beginInOrder = oneAfterAnother()
 
@@ -39,7 +36,7 @@ export async function withinWaitingLimit<Result>(
 ): Promise<Result> {
   return await beginInOrder(appId, () =>
     db.transaction().execute(async (tx) => {
-      await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
+      await acquireLock(tx, 'waitingImportsOfApp', appId)
       // Separate from the statement that locks, so that it sees what the preceding holder of the lock has committed.
       const { rows } = await sql<{ waiting: number; held_id: string | null }>`
       select count(*) as waiting, (

@@ -1,4 +1,4 @@
-import { type Database, isDiskFull, sql } from '@sluice/database'
+import { advisoryLocks, type Database, isDiskFull, sql } from '@sluice/database'
 import type { ImportContext } from '../context.ts'
 import { allRows, type ChunkFile } from './chunks.ts'
 import { hasRowsToDrop } from './drop-rows.ts'
@@ -11,9 +11,6 @@ const worthwhileBytes = 2 ** 20
 
 /** Maximum number of bytes of rows that are set aside in memory and restored afterwards. */
 const maxSetAsideBytes = 4 * 2 ** 20
-
-/** Key of the lock that a process holds while it makes room: "room" in ASCII. */
-const makingRoom = 0x726f6f6d
 
 /** Chunks in one insert. A statement has at most 65,535 parameters, and a chunk takes seven. */
 const chunksPerInsert = 1_000
@@ -58,7 +55,7 @@ async function makeRoomAlone(context: Context): Promise<void> {
     // which may take longer than the time after which Postgres ends an idle transaction.
     await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
     const { rows } = await sql<{ alone: boolean }>`
-      select pg_try_advisory_xact_lock(${makingRoom}::bigint) as alone
+      select pg_try_advisory_xact_lock(${advisoryLocks.roomOnDisk}::integer, 0) as alone
     `.execute(tx)
     if (rows[0]?.alone) await makeRoom(context)
   })
