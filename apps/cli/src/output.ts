@@ -1,5 +1,5 @@
+import { printableJson } from '@sluice/client-cli/printable'
 import { type Rows, table } from '@sluice/client-cli/text'
-import { printableJson } from '@sluice/local-stack/printable'
 import type { Command } from 'commander'
 
 /** Prints a command's result (design.md §2, Output): the document if `--json` is given, else the text for people. */

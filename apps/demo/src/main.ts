@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { printableLines } from '@sluice/client-cli/printable'
 import { settings } from '@sluice/config'
-import { printableLines } from '@sluice/local-stack'
 import { sampleUserIds } from './sample.ts'
 
 // Runs one import from start to end, on a temporary stack that is removed afterwards.

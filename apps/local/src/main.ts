@@ -4,13 +4,13 @@ import './require-node-24.ts'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { printableLines } from '@sluice/client-cli/printable'
 import { readSecretFiles } from '@sluice/config'
 import { migrate } from '@sluice/database'
 import {
   type AppDefinition,
   defaultHome,
   memoryLimits,
-  printableLines,
   type StackInfo,
   startStack,
   workerCount,

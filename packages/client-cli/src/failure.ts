@@ -1,4 +1,4 @@
-import { printableLines } from '@sluice/local-stack/printable'
+import { printableLines } from './printable.ts'
 
 /**
  * The failure of a command, with a message for its user and, if that does not say it, what to type next. The exit code

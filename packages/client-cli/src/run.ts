@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { type ImportView, Sluice } from '@sluice/client'
-import { printableJson } from '@sluice/local-stack/printable'
 import { type ClientCommand, help, parseCommand } from './arguments.ts'
 import { reportFailure } from './failure.ts'
 import { runImport } from './import-file.ts'
 import { describeImport } from './import-text.ts'
+import { printableJson } from './printable.ts'
 
 /** How long a request is repeated after temporary failures, ms. It is short, because a person waits for the command. */
 const patienceMs = 10_000

@@ -1,4 +1,4 @@
-import { printable } from '@sluice/local-stack/printable'
+import { printable } from './printable.ts'
 
 /** A value for people: numbers get separators, dates the clock of this machine. An ID is text. */
 type Value = string | number | Date | null | undefined

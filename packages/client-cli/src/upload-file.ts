@@ -2,8 +2,8 @@ import { openAsBlob } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { ImportOptions, Sluice } from '@sluice/client'
-import { printable } from '@sluice/local-stack/printable'
 import { Failure } from './failure.ts'
+import { printable } from './printable.ts'
 import { openTransfer } from './progress.ts'
 
 /** Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. */

@@ -1,6 +1,6 @@
 import { normalEmail } from '@sluice/accounts'
 import { type AuditAction, type AuditLogFilter, type AuditView, auditActions, auditLogPages } from '@sluice/audit-log'
-import { printable, printableJson } from '@sluice/local-stack/printable'
+import { printable, printableJson } from '@sluice/client-cli/printable'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'

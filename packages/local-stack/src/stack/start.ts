@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { printable } from '../printable.ts'
+import { printable } from '@sluice/client-cli/printable'
 import type { AppDefinition, AppProcess } from './app-process.ts'
 import { appAddresses, appPorts, keepApps } from './apps.ts'
 import { choosePorts } from './choose-ports.ts'
