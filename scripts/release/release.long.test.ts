@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { Parser } from 'tar'
-import { expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { runProgram } from '../../test/src/environment/program.ts'
 import { openScratch } from '../../test/src/environment/scratch.ts'
 import { root } from '../modules.ts'
@@ -19,8 +19,7 @@ async function programs(folder: string): Promise<string> {
 
 /** Makes a release without an image, with a mask of permissions and an environment. Returns its files. */
 async function release(umask: string, environment: Record<string, string>): Promise<Record<string, Buffer>> {
-  const scratch = await openScratch('sluice-release-twice-')
-  onTestFinished(() => scratch[Symbol.asyncDispose]())
+  await using scratch = await openScratch('sluice-release-twice-')
   const out = join(scratch.path, 'release')
   const env = { PATH: await programs(scratch.path), HOME: scratch.path, TMPDIR: scratch.path, ...environment }
   const command = `umask ${umask}; exec node scripts/release/main.ts --with-changes --out ${out}`
@@ -43,31 +42,50 @@ async function entriesOf(archive: Buffer) {
   return entries
 }
 
-test('two releases of one commit are equal byte by byte, whoever makes them', async () => {
-  const first = await release('022', { TZ: 'UTC', LANG: 'C' })
-  const second = await release('077', { TZ: 'Asia/Tokyo', LANG: 'tr_TR.UTF-8', SOURCE_DATE_EPOCH: '1' })
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const names = ['RELEASE.md', 'SHA256SUMS']
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+let files: Record<string, Buffer>
+let others: Record<string, Buffer>
+beforeAll(async () => {
+  files = await release('022', { TZ: 'UTC', LANG: 'C' })
+  others = await release('077', { TZ: 'Asia/Tokyo', LANG: 'tr_TR.UTF-8', SOURCE_DATE_EPOCH: '1' })
+})
+
+const fileOf = (name: string) => files[name] as Buffer
+
+test('two releases of one commit are equal byte by byte, whoever makes them', () => {
+  expect(Object.keys(others)).toEqual(Object.keys(files))
+  for (const [file, bytes] of Object.entries(files)) expect(bytes.equals(others[file] as Buffer), file).toBe(true)
+})
+
+test('a release has the chart, both clients, the bill of materials and their sums', () => {
   const parts = [
     `sluice-${version}.tgz`,
     `sluice-client-${version}.tgz`,
     `sluice_client-${version}-py3-none-any.whl`,
     `sluice-sbom-${version}.cdx.json`,
   ]
-  expect(Object.keys(first)).toEqual(expect.arrayContaining([...names, ...parts]))
-  expect(Object.keys(second)).toEqual(Object.keys(first))
-  for (const [file, bytes] of Object.entries(first)) expect(bytes.equals(second[file] as Buffer), file).toBe(true)
-
-  const sums = Object.entries(first)
+  expect(Object.keys(files)).toEqual(expect.arrayContaining(['RELEASE.md', 'SHA256SUMS', ...parts]))
+  const sums = Object.entries(files)
     .filter(([file]) => file !== 'SHA256SUMS')
     .map(([file, bytes]) => `${createHash('sha256').update(bytes).digest('hex')}  ${file}\n`)
-  expect(String(first.SHA256SUMS)).toBe(sums.join(''))
-  expect(String(first['RELEASE.md'])).toContain('The image is missing')
+  expect(String(files.SHA256SUMS)).toBe(sums.join(''))
+})
 
-  const client = await entriesOf(first[`sluice-client-${version}.tgz`] as Buffer)
-  const runnable = client.filter(({ mode }) => mode === 0o755)
-  expect(runnable.map(({ path }) => path)).toEqual(['package/client-cli/src/main.js'])
-  const chart = await entriesOf(first[`sluice-${version}.tgz`] as Buffer)
-  expect(chart.map(({ path }) => path)).toContain('sluice/templates/deployments.yaml')
-  expect(new Set([...client, ...chart].map(({ time }) => time)).size).toBe(1)
+test('a release without an image says so', () => {
+  expect(String(fileOf('RELEASE.md'))).toContain('The image is missing')
+})
+
+describe('the archives of a release', () => {
+  const entries = (name: string) => entriesOf(fileOf(`${name}-${version}.tgz`))
+
+  test('have the command of the client, which is executable, and the templates of the chart', async () => {
+    const runnable = (await entries('sluice-client')).filter(({ mode }) => mode === 0o755)
+    expect(runnable.map(({ path }) => path)).toEqual(['package/client-cli/src/main.js'])
+    expect((await entries('sluice')).map(({ path }) => path)).toContain('sluice/templates/deployments.yaml')
+  })
+
+  test('give all files the same time', async () => {
+    const all = [...(await entries('sluice-client')), ...(await entries('sluice'))]
+    expect(new Set(all.map(({ time }) => time)).size).toBe(1)
+  })
 })

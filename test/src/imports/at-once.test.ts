@@ -21,6 +21,7 @@ const file = Buffer.from('user_id,age\na,7\n')
 beforeAll(async () => {
   deployment = await openSmallDeployment({ UPLOAD_CHECK_INTERVAL: '60s' })
   await deployment.start('worker', { WORKER_QUEUES: 'imports' })
+  await deployment.start('api')
   const { appId, apiToken: token } = await createApp(deployment.db, { name: 'Shop', email })
   await registerUsers(deployment.db, appId, ['a'])
   app = { appId, token }
@@ -36,17 +37,19 @@ async function completed(): Promise<void> {
 }
 
 // changes.md §5.
-test('over the API, with the upload of v3 and in the body of v2', async () => {
-  await deployment.start('api')
+test('an upload of v3 is imported at once', async () => {
   await upload(deployment.api, app.token, file)
   await completed()
+})
+
+test('a file in the body of v2 is imported at once', async () => {
   const headers = { 'X-Service-Token': app.token, 'Content-Type': 'text/csv' }
   const answer = await fetch(`${deployment.api}/v2/user_profiles/bulk_import`, { method: 'POST', headers, body: file })
   expect(answer.status).toBe(202)
   await completed()
 })
 
-test('over the bucket', async () => {
+test('a file in the bucket is imported at once', async () => {
   const { info } = await deployment.start('s3-gateway', { S3_GATEWAY_PORT: '0' })
   const { address } = info as { address: { port: number } }
   const { ENCRYPTION_KEYS: keys } = readSettings(deployment.settings, ['ENCRYPTION_KEYS'])
@@ -62,7 +65,7 @@ test('over the bucket', async () => {
   await completed()
 })
 
-test('in the dashboard', async () => {
+test('a file from the dashboard is imported at once', async () => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const settings = { DASHBOARD_PORT: String(port), DASHBOARD_URL: url, S3_GATEWAY_URL: 'http://127.0.0.1' }
