@@ -1,8 +1,5 @@
-import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
 import { type ClaimedImport, claimImport, runImport } from '@sluice/imports'
-import { registerKeys } from '@sluice/profiles'
-import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
@@ -10,69 +7,19 @@ import {
   claim,
   type ImportFixture,
   importFile,
-  openApp,
+  openAppWithIntegers,
   openImportFixture,
   queueFile,
   resultOf,
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-// How much room the rows of an error file need in Postgres until it is stored, and how large the file becomes.
 let fixture: ImportFixture
 const noShutdown = new AbortController().signal
 
 beforeAll(async () => {
   fixture = await openImportFixture()
   return () => fixture.close()
-})
-
-/** Imports a file as gzip until storage refuses the error file. Returns how many bytes of error rows Postgres keeps. */
-async function bytesKept(appId: number, file: string): Promise<number> {
-  const importId = await queueFile(fixture, appId, gzipSync(file, { level: 9 }), 'application/gzip')
-  const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
-  const outcome = await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), noShutdown)
-  expect(outcome).toEqual({ outcome: 'postponed' })
-  const { rows } = await sql<{ bytes: number }>`
-    select sum(octet_length(content))::bigint as bytes from import_chunks where import_id = ${importId}
-  `.execute(fixture.database.db)
-  return rows[0]?.bytes ?? 0
-}
-
-/** Creates an app in which these keys are registered as integers. */
-async function appWithKeys(names: readonly string[], users: readonly string[] = ['u1']): Promise<number> {
-  const appId = await openApp(fixture, users)
-  const keys = new Map(names.map((name) => [name, 'int' as const]))
-  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, keys, 500))
-  return appId
-}
-
-// service.md, Error CSV file; design.md §3, Error file's size.
-describe('the rows of an error file need room in proportion to the file', () => {
-  test('500,000 rows of one letter', async () => {
-    const file = `user_id\n${'x\n'.repeat(500_000)}`
-    expect(await bytesKept(await openApp(fixture), file)).toBeLessThanOrEqual(2 * file.length)
-  })
-
-  test('360 columns with names of 255 characters, all wrong in 1,000 rows', async () => {
-    const names = Array.from({ length: 360 }, (_, i) => `${i}`.padEnd(255, 'n'))
-    const rows = `u1${',x'.repeat(360)}\n`.repeat(1_000)
-    const kept = await bytesKept(await appWithKeys(names), `user_id,${names.join(',')}\n${rows}`)
-    expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
-  })
-
-  test('97 columns with names of 250 characters outside the basic plane', async () => {
-    const names = Array.from({ length: 97 }, (_, i) => `${String(i).padStart(5, '0')}${'😀'.repeat(250)}`)
-    const rows = `u1${',x'.repeat(97)}\n`.repeat(1_000)
-    const kept = await bytesKept(await appWithKeys(names), `user_id,${names.join(',')}\n${rows}`)
-    expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
-  })
-
-  test('25,000 columns for which the rows have no value', async () => {
-    const names = Array.from({ length: 25_000 }, (_, i) => i.toString(36))
-    const rows = 'x\n'.repeat(2_000)
-    const kept = await bytesKept(await openApp(fixture), `user_id,${names.join(',')}\n${rows}`)
-    expect(kept).toBeLessThanOrEqual(2.1 * rows.length)
-  })
 })
 
 // service.md, Error CSV file; design.md §3, Error file's size.
@@ -93,7 +40,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
   let whole: { number: number; line: string }[]
 
   beforeAll(async () => {
-    const { view, errorFile } = await importFile(fixture, await appWithKeys(['n'], users), file)
+    const { view, errorFile } = await importFile(fixture, await openAppWithIntegers(fixture, ['n'], users), file)
     expect(view).not.toHaveProperty('error_file_ends_before_row')
     // Only a line break within a value is followed by an exclamation mark.
     const lines = (errorFile?.toString() ?? '').slice(header.length).split(/(?<=\n)(?!!)/)
@@ -164,7 +111,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await fc.assert(
       fc.asyncProperty(limits, batchRows, async (limitOf, rowsOfBatch) => {
         const limit = limitOf()
-        const appId = await appWithKeys(['n'], users)
+        const appId = await openAppWithIntegers(fixture, ['n'], users)
         const { view } = await importFile(limited(limit, rowsOfBatch), appId, file)
         await expectFile(view.import_id, appId, limit)
       }),
@@ -180,7 +127,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       fc.asyncProperty(limits, batchRows, events, async (limitOf, rowsOfBatch, disturbances) => {
         const limit = limitOf()
         const here = limited(limit, rowsOfBatch)
-        const appId = await appWithKeys(['n'], users)
+        const appId = await openAppWithIntegers(fixture, ['n'], users)
         const importId = await queueFile(here, appId, file)
         await runDisturbed(here, await claim(here, appId, importId), disturbances)
         await expectFile(importId, appId, limit)
@@ -235,7 +182,7 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
     await fc.assert(
       fc.asyncProperty(limits, limits, async (limitOf, laterLimitOf) => {
         const [limit, later] = [limitOf(), laterLimitOf()]
-        const appId = await appWithKeys(['n'], users)
+        const appId = await openAppWithIntegers(fixture, ['n'], users)
         const importId = await queueFile(fixture, appId, file)
         const shutdown = new AbortController()
         const storage = slowReads(fixture.storage, 16, (at) => {
@@ -249,21 +196,5 @@ describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT',
       }),
       { numRuns: propertyRuns(20) },
     )
-  })
-
-  test('beyond it, nothing is kept in Postgres', async () => {
-    const lines = `stranger,1\n`.repeat(2_000)
-    const here = limited(10_000, 100)
-    const storage: Storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('refused')) }
-    const appId = await openApp(here)
-    const importId = await queueFile(here, appId, `user_id,n\n${lines}`)
-    const outcome = await runImport({ ...here.context, storage }, await claim(here, appId, importId), noShutdown)
-    expect(outcome).toEqual({ outcome: 'postponed' })
-    const { rows } = await sql<{ bytes: number; chunks: number }>`
-      select sum(bytes)::bigint as bytes, count(*) as chunks from import_chunks where import_id = ${importId}
-    `.execute(fixture.database.db)
-    // The last batch is kept as a whole: the file may end within it.
-    expect(rows[0]?.bytes).toBeGreaterThan(10_000 - 'SERVICE_ERRORS,user_id,n\n'.length)
-    expect(rows[0]?.bytes).toBeLessThanOrEqual(10_000 + 100 * 'user_id is unregistered user,stranger,1\n'.length)
   })
 })

@@ -12,7 +12,7 @@ import {
   runImport,
   showImport,
 } from '@sluice/imports'
-import { registerUsers } from '@sluice/profiles'
+import { registerKeys, registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
 import { beforeEach } from 'vitest'
@@ -49,6 +49,18 @@ export async function openImportFixture(environment: Record<string, string> = {}
 export async function openApp({ database }: ImportFixture, users: readonly string[] = []): Promise<number> {
   const { appId } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
   await registerUsers(database.db, appId, users)
+  return appId
+}
+
+/** Opens an app with these users, in which these keys are registered as integers. */
+export async function openAppWithIntegers(
+  fixture: ImportFixture,
+  keys: readonly string[],
+  users: readonly string[],
+): Promise<number> {
+  const appId = await openApp(fixture, users)
+  const types = new Map(keys.map((key) => [key, 'int' as const]))
+  await fixture.database.db.transaction().execute((tx) => registerKeys(tx, appId, types, 500))
   return appId
 }
 

@@ -1,6 +1,5 @@
-import { registerKeys } from '@sluice/profiles'
 import { expect } from 'vitest'
-import { importFile, openApp, openImportFixture } from './import-fixture.ts'
+import { importFile, openAppWithIntegers, openImportFixture } from './import-fixture.ts'
 
 /**
  * Imports a file of `rows` rows in which all 300 values are wrong, under further settings. Expects each row in the
@@ -9,10 +8,7 @@ import { importFile, openApp, openImportFixture } from './import-fixture.ts'
 export async function expectErrorsOfWideFile(rows: number, settings: Record<string, string> = {}): Promise<void> {
   const names = Array.from({ length: 300 }, (_, i) => `a column with a name of some length, number ${i}`)
   const wide = await openImportFixture(settings)
-  const appId = await openApp(wide, ['u1'])
-  await wide.database.db
-    .transaction()
-    .execute((tx) => registerKeys(tx, appId, new Map(names.map((name) => [name, 'int'])), 500))
+  const appId = await openAppWithIntegers(wide, names, ['u1'])
   const header = ['user_id', ...names.map((name) => `"${name}"`)].join(',')
   const { view, errorFile } = await importFile(wide, appId, `${header}\n${`u1${',x'.repeat(300)}\n`.repeat(rows)}`)
   expect(view).toMatchObject({ state: 'completed', rows_total: rows, rows_failed: rows })
