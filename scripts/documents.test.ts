@@ -29,6 +29,14 @@ test.each(documents)('%s names only files, npm scripts and headings that exist',
   }
 })
 
+test('CONTRIBUTING.md and docs/testing.md name each npm script', () => {
+  const text = ['CONTRIBUTING.md', 'docs/testing.md'].map((path) => readFileSync(join(root, path), 'utf8')).join('')
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const named = new Set([...text.matchAll(/`(?:npm (?:run )?)?([\w:]+)/g)].map(([, script]) => script))
+  for (const [, script] of text.matchAll(/^npm run ([\w:]+)/gm)) named.add(script)
+  expect(Object.keys(scripts).filter((script) => !named.has(script))).toEqual([])
+})
+
 test.each(documents)('%s fits into 120 columns', (document) => {
   const lines = readFileSync(join(root, document), 'utf8').split('\n')
   expect(lines.filter((line) => [...line].length > 120)).toEqual([])
