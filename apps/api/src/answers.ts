@@ -2,7 +2,7 @@ import { type ErrorAnswer, errors, notJson, type TextAnswer, tooManyValues } fro
 import { isRefusedMove } from '@sluice/database'
 import { KeyClaimLost } from '@sluice/idempotency'
 import { TooManyWaiting } from '@sluice/imports'
-import { AppHeld } from '@sluice/moves'
+import { AppSuspended } from '@sluice/moves'
 import type { FastifyReply } from 'fastify'
 import { TooManyBodies } from './bodies-in-flight.ts'
 import { JsonSyntaxError, TooManyValues } from './json/parser.ts'
@@ -55,7 +55,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
 
 /** Whether a request waited for its app to move, or wrote while the app moved. It had no effect. */
 function isOfMovingApp(error: unknown): boolean {
-  return error instanceof AppHeld || isRefusedMove(error)
+  return error instanceof AppSuspended || isRefusedMove(error)
 }
 
 function codesOf(error: unknown): { code: string | undefined; statusCode: number | undefined } {

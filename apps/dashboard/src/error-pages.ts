@@ -1,7 +1,7 @@
 import { UnknownApp } from '@sluice/accounts'
 import { isRefusedMove } from '@sluice/database'
 import { html } from '@sluice/html'
-import { AppHeld } from '@sluice/moves'
+import { AppSuspended } from '@sluice/moves'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ForeignForm } from './access/forms.ts'
 import { PageNotFound } from './access/guard.ts'
@@ -21,7 +21,7 @@ export function answerErrors(dashboard: FastifyInstance): void {
     if (error instanceof PageNotFound || error instanceof UnknownApp) return notFound(reply)
     if (error instanceof ForeignForm) return foreignForm(reply)
     if (error instanceof AppMoved) return moved(reply, error)
-    if (error instanceof AppHeld || isRefusedMove(error)) return moving(reply)
+    if (error instanceof AppSuspended || isRefusedMove(error)) return moving(reply)
     if (error instanceof UnreadableText) return unreadable(reply)
     if (error instanceof TooManyRequests) return tooMany(reply, error)
     const status = statusOf(error)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { appOfSignedRequest } from '@sluice/access-keys'
-import { AppHeld, type CellRouter } from '@sluice/moves'
+import { AppSuspended, type CellRouter } from '@sluice/moves'
 import { S3Error } from '@sluice/s3-endpoint'
 import { forwardsOf, openForwarder } from '@sluice/service'
 
@@ -14,7 +14,7 @@ export function forwardToCells(cells: CellRouter): (request: IncomingMessage) =>
   return async (request) => {
     const appId = appOfSignedRequest(`${request.headers.authorization ?? request.url}`)
     const address = await cells.addressOf(appId, forwardsOf(request)).catch((error: unknown) => {
-      throw error instanceof AppHeld ? new S3Error('SlowDown', 'Please reduce your request rate.') : error
+      throw error instanceof AppSuspended ? new S3Error('SlowDown', 'Please reduce your request rate.') : error
     })
     return address === undefined ? undefined : await forwarder.send(request, address)
   }

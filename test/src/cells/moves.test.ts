@@ -164,7 +164,7 @@ test('one command moves an app at a time; one that has lost its connection chang
   await expect(moveApp(move, whileFollowing)).rejects.toThrow(/connection|ECONNRESET/i)
   expect(await second).toMatchObject({ message: expect.stringContaining(`another command moves app ${appId}`) })
   const state = await source.db.selectFrom('app_moves').select('state').where('app_id', '=', appId).executeTakeFirst()
-  expect(['copying', 'held']).toContain(state?.state)
+  expect(['copying', 'suspended']).toContain(state?.state)
   await moveApp(move, silent)
   expect(await countsOf(databases.services[1], appId)).toMatchObject({ apps: 1 })
 }, 120_000)
@@ -185,22 +185,22 @@ test('until an app has arrived, workers of the target pass over its rows, and ot
   expect((await rename(worker).executeTakeFirst()).numUpdatedRows).toBe(1n)
 }, 120_000)
 
-test('a hold whose command has died ends by itself', async () => {
+test('a suspension whose command has died ends by itself', async () => {
   const [, target] = databases.services
   const move = await databases.openMove()
   const { appId } = move
   await copyAlone(move)
   // The guard is the same in both databases, and this one has it already.
-  const hold = (ms: number) =>
+  const suspend = (ms: number) =>
     target.db
       .updateTable('app_moves')
-      .set({ state: 'held', held_until: sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000})` })
+      .set({ state: 'suspended', suspended_until: sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000})` })
       .where('app_id', '=', appId)
       .execute()
   const write = () =>
     target.db.updateTable('members').set({ gets_mails: true }).where('app_id', '=', appId).executeTakeFirst()
-  await hold(60_000)
+  await suspend(60_000)
   await expect(write()).rejects.toMatchObject({ code: 'SL001' })
-  await hold(-1)
+  await suspend(-1)
   expect((await write()).numUpdatedRows).toBe(1n)
 }, 120_000)

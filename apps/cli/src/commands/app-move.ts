@@ -96,8 +96,8 @@ function showStep(step: MoveStep): void {
     step.step === 'copying'
       ? `Copied: ${count(step.tablesDone)} of ${count(step.tables)} tables`
       : step.step === 'following'
-        ? 'The copy follows. The app is held for some seconds, compared while it works, and held once more.'
-        : `Held for ${(step.heldMs / 1000).toFixed(1)} s.`
+        ? 'The copy follows. The app is suspended for some seconds, compared while it works, and suspended once more.'
+        : `Suspended for ${(step.suspendedMs / 1000).toFixed(1)} s.`
   if (text !== shown) process.stderr.write(`${text}\n`)
   shown = text
 }

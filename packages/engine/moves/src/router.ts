@@ -15,7 +15,7 @@ export interface CellRouter {
    * if this process is to answer itself: for its own apps, unknown cells, and no app.
    *
    * A forwarded request is forwarded once more, if its app has left: two cells that disagree about an app must not
-   * loop. Throws `AppHeld`.
+   * loop. Throws `AppSuspended`.
    */
   addressOf(appId: number | undefined, forwards: number): Promise<string | undefined>
   /** Returns the addresses of the cells to which apps have left. */

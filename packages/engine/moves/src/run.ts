@@ -3,24 +3,24 @@ import { sql } from '@sluice/database'
 import { appTables, deleteRows } from '@sluice/deletions'
 import { resumeImports } from '@sluice/imports'
 import { lowerFence, raiseFence } from './fence.ts'
-import { changeCell } from './hold.ts'
 import { alone, type CellDatabase, type LockedMove, type Move, MoveRefused } from './move.ts'
 import { endSlowCopy } from './pace.ts'
 import { type Copied, endReplication, startReplication, untilCopied } from './replication.ts'
 import { unmetRequirements } from './requirements.ts'
+import { changeCell } from './suspend.ts'
 
 /** What a move has reached. */
-export type MoveStep = ({ step: 'copying' } & Copied) | { step: 'following' } | { step: 'moved'; heldMs: number }
+export type MoveStep = ({ step: 'copying' } & Copied) | { step: 'following' } | { step: 'moved'; suspendedMs: number }
 
 /**
- * Moves an app to another cell while it works: copies its rows, follows what changes, holds the app for some seconds,
+ * Moves an app to another cell while it works: copies its rows, follows what changes, suspends it for some seconds,
  * compares both, and makes the target its cell. The source keeps the rows, read-only, until {@link confirmMove}.
  *
  * If a command has died, the next one goes on. Throws {@link MoveRefused} with everything that is missing, or
  * `UnknownApp`.
  */
 export async function moveApp(move: Move, onStep: (step: MoveStep) => void): Promise<void> {
-  await alone(move, (held) => goOn(held, onStep))
+  await alone(move, (locked) => goOn(locked, onStep))
 }
 
 async function goOn(move: LockedMove, onStep: (step: MoveStep) => void): Promise<void> {
@@ -39,9 +39,9 @@ async function goOn(move: LockedMove, onStep: (step: MoveStep) => void): Promise
   await startReplication(move)
   await untilCopied(move, (copied) => onStep({ step: 'copying', ...copied }))
   onStep({ step: 'following' })
-  const { heldMs } = await changeCell(move)
+  const { suspendedMs } = await changeCell(move)
   await arrive(move)
-  onStep({ step: 'moved', heldMs })
+  onStep({ step: 'moved', suspendedMs })
 }
 
 async function findMove({ db }: CellDatabase, appId: number) {
@@ -119,7 +119,7 @@ async function removeCopy(move: Move): Promise<void> {
   await endReplication(move)
   await endSlowCopy(move)
   const kept = source.db.updateTable('app_moves').where('app_id', '=', appId)
-  await kept.set({ state: 'copying', held_until: null }).execute()
+  await kept.set({ state: 'copying', suspended_until: null }).execute()
   await lowerFence(source.db, move)
   if (!found.was_paused) await resumeImports(source.db, appId)
   await removeRows(target, appId)

@@ -44,11 +44,11 @@ export interface AppMovesTable {
   app_id: number
   /** The other cell: where the app goes, comes from, or went. */
   cell: number
-  /** This cell serves an app in the states `copying`, `held` (after a pause) and `here`. */
-  state: 'copying' | 'held' | 'left' | 'arriving' | 'here'
+  /** This cell serves an app in the states `copying`, `suspended` (after a pause) and `here`. */
+  state: 'copying' | 'suspended' | 'left' | 'arriving' | 'here'
   /** Whether the app's imports were paused before the move. */
   was_paused: Generated<boolean>
-  held_until: NullableTimestamp
+  suspended_until: NullableTimestamp
   /** When the rows were removed here, after the app left. */
   confirmed_at: NullableTimestamp
 }

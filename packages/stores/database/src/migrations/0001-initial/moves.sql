@@ -3,15 +3,15 @@
 create table app_moves (
   app_id integer primary key,
   cell integer not null,
-  state text not null check (state in ('copying', 'held', 'left', 'arriving', 'here')),
+  state text not null check (state in ('copying', 'suspended', 'left', 'arriving', 'here')),
   was_paused boolean not null default false,
-  -- A hold whose command has died ends by itself.
-  held_until timestamptz,
+  -- A suspension whose command has died ends by itself.
+  suspended_until timestamptz,
   confirmed_at timestamptz
 );
 
--- Guards the rows of an app that is held, has left, or has not arrived. The triggers that call it exist for this app
--- only. A worker passes over the rows, because its maintenance works on many apps with one statement.
+-- Guards the rows of an app that is suspended, has left, or has not arrived. The triggers that call it exist for this
+-- app only. A worker passes over the rows, because its maintenance works on many apps with one statement.
 create function refuse_moving_app() returns trigger language plpgsql as $$
 declare
   moving integer := case when tg_op = 'DELETE' then old.app_id else new.app_id end;
@@ -22,7 +22,8 @@ begin
   if process is distinct from 'move' then
     -- The lock keeps the end of the move from passing between this look and the end of the transaction.
     select * into found from app_moves where app_id = moving for share;
-    is_refused := found.state in ('left', 'arriving') or (found.state = 'held' and found.held_until > clock_timestamp());
+    is_refused := found.state in ('left', 'arriving')
+      or (found.state = 'suspended' and found.suspended_until > clock_timestamp());
     if is_refused and process = 'worker' then return null; end if;
     if is_refused and found.state = 'left' then
       raise exception 'app % is in cell %: use the database of that cell', moving, found.cell using errcode = 'SL001';

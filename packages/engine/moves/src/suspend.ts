@@ -7,29 +7,29 @@ import { guardedTables, type LockedMove, type Move, MoveRefused } from './move.t
 import { noticeMs } from './moved-apps.ts'
 import { untilCaughtUp } from './replication.ts'
 
-/** How long an app is held at most, ms. */
-const holdMs = 5_000
+/** How long an app is suspended at most, ms. */
+const suspensionMs = 5_000
 
-/** Number of holds before a move gives up: a long batch or a busy database may use up one of them. */
-const holds = 3
+/** Number of suspensions before a move ends in vain: a long batch or a busy database may use up one of them. */
+const suspensions = 3
 
 /** How long the imports of the app may take to be released, ms. Later, the fence ends their batches. */
 const releaseMs = 10_000
 
-/** A table with at most this many rows of the app is compared once more in the last hold, in some milliseconds. */
+/** A table with at most this many rows of the app is compared again in the last suspension, in some milliseconds. */
 const fewRows = 50_000
 
 /**
- * Makes the target the app's cell. Holds the app twice: to compare all rows as they are at one moment, while the app
- * goes on, and to receive the rest, compare the small tables and move. The length of a hold does not depend on the
- * app's size.
+ * Makes the target the app's cell. Suspends the app twice: to compare all rows as they are at one moment, while the app
+ * goes on, and to receive the rest, compare the small tables and move. The length of a suspension does not depend on
+ * the app's size.
  *
  * If the time does not suffice, releases the app and tries again. Throws {@link MoveRefused} if the rows differ, or
  * after the last try. The app is then as before, and the target goes on following it.
  */
-export async function changeCell(move: LockedMove): Promise<{ heldMs: number }> {
+export async function changeCell(move: LockedMove): Promise<{ suspendedMs: number }> {
   let comparing: Promise<Map<string, number>> | undefined
-  await whileHeld(move, async (limit) => {
+  await whileSuspended(move, async (limit) => {
     const { promise: seen, resolve, reject } = Promise.withResolvers<void>()
     comparing = compareTables(move, guardedTables, resolve)
     comparing.catch(reject)
@@ -39,47 +39,53 @@ export async function changeCell(move: LockedMove): Promise<{ heldMs: number }> 
   await release(move)
   const rows = await comparing
   const small = guardedTables.filter((table) => (rows?.get(table) ?? 0) <= fewRows)
-  return await whileHeld(move, async (limit) => {
+  return await whileSuspended(move, async (limit) => {
     await compareTables(move, small)
     await raiseSequences(move)
     await sendAway(move, limit)
   })
 }
 
-/** Works while the app is held and the target has all its rows. The app stays held, unless the work fails. */
-async function whileHeld(move: LockedMove, work: (limit: AbortSignal) => Promise<void>): Promise<{ heldMs: number }> {
+/** Works while the app is suspended and the target has all its rows. The app stays suspended, unless the work fails. */
+async function whileSuspended(
+  move: LockedMove,
+  work: (limit: AbortSignal) => Promise<void>,
+): Promise<{ suspendedMs: number }> {
   for (let tries = 1; ; tries++) {
     let limit: AbortSignal | undefined
     try {
-      // An import writes faster than the target follows, so requests are not held before imports wait.
+      // An import writes faster than the target follows, so imports stop before requests wait.
       await pauseImports(move.source.db, move.appId)
       await untilReleased(move)
       await untilCaughtUp(move)
       const began = performance.now()
-      limit = AbortSignal.timeout(holdMs)
-      await hold(move)
+      limit = AbortSignal.timeout(suspensionMs)
+      await suspend(move)
       await settle(move, limit)
       await work(limit)
-      return { heldMs: performance.now() - began }
+      return { suspendedMs: performance.now() - began }
     } catch (error) {
       await release(move)
       if (!limit?.aborted) throw error
-      if (tries === holds) throw tooSlow(move)
+      if (tries === suspensions) throw tooSlow(move)
     }
   }
 }
 
 /** Lets requests wait. */
-async function hold({ appId, source }: Move): Promise<void> {
+async function suspend({ appId, source }: Move): Promise<void> {
   await source.db
     .updateTable('app_moves')
-    .set({ state: 'held', held_until: sql<Date>`clock_timestamp() + make_interval(secs => ${(2 * holdMs) / 1000})` })
+    .set({
+      state: 'suspended',
+      suspended_until: sql<Date>`clock_timestamp() + make_interval(secs => ${(2 * suspensionMs) / 1000})`,
+    })
     .where('app_id', '=', appId)
-    .where('state', 'in', ['copying', 'held'])
+    .where('state', 'in', ['copying', 'suspended'])
     .execute()
 }
 
-/** Waits until the target has every row of the held app. */
+/** Waits until the target has every row of the suspended app. */
 async function settle(move: Move, limit: AbortSignal): Promise<void> {
   await delay(noticeMs, undefined, { signal: limit })
   await raiseFence(move.source.db, move)
@@ -113,16 +119,16 @@ async function raiseSequences({ source, target }: Move): Promise<void> {
   }
 }
 
-/** Makes the target the app's cell, if the hold lasts still. This is the moment of the move. */
+/** Makes the target the app's cell, if the suspension lasts still. This is the moment of the move. */
 async function sendAway({ appId, source }: Move, limit: AbortSignal): Promise<void> {
   limit.throwIfAborted()
   const { numUpdatedRows } = await source.db
     .updateTable('app_moves')
     .set({ state: 'left' })
     .where('app_id', '=', appId)
-    .where(sql<boolean>`state = 'held' and held_until > clock_timestamp()`)
+    .where(sql<boolean>`state = 'suspended' and suspended_until > clock_timestamp()`)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new MoveRefused('the hold has ended before the move')
+  if (numUpdatedRows === 0n) throw new MoveRefused('the suspension has ended before the move')
 }
 
 /** Lets the source serve the app again. */
@@ -130,9 +136,9 @@ async function release(move: Move): Promise<void> {
   const { appId, source } = move
   const released = await source.db
     .updateTable('app_moves')
-    .set({ state: 'copying', held_until: null })
+    .set({ state: 'copying', suspended_until: null })
     .where('app_id', '=', appId)
-    .where('state', 'in', ['copying', 'held'])
+    .where('state', 'in', ['copying', 'suspended'])
     .returning('was_paused')
     .executeTakeFirst()
   if (released === undefined) return
@@ -142,6 +148,6 @@ async function release(move: Move): Promise<void> {
 
 function tooSlow({ appId, source, target }: Move): MoveRefused {
   return new MoveRefused(
-    `cell ${target.cell} did not catch up within ${holdMs / 1000} s in ${holds} tries; app ${appId} stays in cell ${source.cell}. Run the command again when less is written`,
+    `cell ${target.cell} did not catch up within ${suspensionMs / 1000} s in ${suspensions} tries; app ${appId} stays in cell ${source.cell}. Run the command again when less is written`,
   )
 }
