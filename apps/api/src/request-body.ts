@@ -56,7 +56,7 @@ export function parseBodies(api: FastifyInstance): void {
     if (length === 0 && json.isOptional) return undefined
     if (length !== undefined && length > bodyLimit) throw new BodyTooLarge(bodyLimit)
     const chunks = streamBody(request.raw, bodyLimit)
-    const body = hashedBody(request, length === undefined ? held(chunks, holdBytes) : chunks)
+    const body = hashedBody(request, length === undefined ? counted(chunks, holdBytes) : chunks)
     // If the response is stored, only the hash of the body is needed.
     if (keyed?.isRepetition === true && !keyed.isHandledAgain) return await drain(body)
     return await readJson(body, limits.jsonValues, json.keepsNumbers)
@@ -69,7 +69,7 @@ export async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
 }
 
 /** Counts each chunk of a body of unknown length as in flight. */
-async function* held(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+async function* counted(chunks: AsyncIterable<Buffer>, holdBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     holdBytes(chunk.length)
     yield chunk

@@ -18,18 +18,18 @@ beforeAll(async () => {
 test('clients that keep their connections busy do not delay the end of the process', async () => {
   const stopping = await startApi(database.url)
   const headers = { 'X-Service-Token': token, 'Content-Type': 'application/json', 'Content-Length': 2 }
-  const held = request(`${stopping.url}${bulkImport}`, {
+  const announced = request(`${stopping.url}${bulkImport}`, {
     method: 'POST',
     headers: { ...headers, Expect: '100-continue' },
   })
   const closed = Promise.withResolvers<void>()
-  held.on('close', closed.resolve)
+  announced.on('close', closed.resolve)
   // On a busy machine, the API may answer 408 for the body before the process ends.
-  held.on('error', () => {})
-  held.on('response', (response) => response.resume())
+  announced.on('error', () => {})
+  announced.on('response', (response) => response.resume())
   const continued = Promise.withResolvers<void>()
-  held.on('continue', continued.resolve)
-  held.flushHeaders()
+  announced.on('continue', continued.resolve)
+  announced.flushHeaders()
   await continued.promise
   await stopping.stop()
   await closed.promise

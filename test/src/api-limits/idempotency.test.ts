@@ -98,7 +98,7 @@ describe('a process that crashes', () => {
     inBetween = await openApp()
     const release = await holdResponses()
     const socket = sendOnly(dying.url, inBetween.headers)
-    await until('a request that has inserted its import and stores its response', isResponseHeld)
+    await until('a request that has inserted its import and stores its response', isResponseWaiting)
     process.kill(dying.pid, 'SIGKILL')
     await once(socket.resume(), 'close')
     await release()
@@ -162,7 +162,7 @@ async function holdResponses(): Promise<() => Promise<void>> {
   }
 }
 
-async function isResponseHeld(): Promise<boolean> {
+async function isResponseWaiting(): Promise<boolean> {
   const { rows } = await sql`
     select 1 from pg_locks where locktype = 'advisory' and objid = ${lockKey} and not granted
   `.execute(database.db)

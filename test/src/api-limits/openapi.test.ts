@@ -14,9 +14,9 @@ import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { hasProgram, runProgram } from '../environment/program.ts'
 import { openTestStorage } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
+import { announceBodies } from './announced-bodies.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { type Answer, type DocumentedOperation, documentCheck, operationsOf, pathOf } from './document-check.ts'
-import { holdBodies } from './held-bodies.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
 import { insertKnownRows, renewKeys, withAllKeys } from './known-rows.ts'
 import { type Provocation, provocations } from './provocations.ts'
@@ -302,12 +302,12 @@ describe('answers are as documented', () => {
   })
 
   test('requests while the app has too many bytes in flight', async () => {
-    const held = holdBodies(api.url, token)
-    onTestFinished(() => held.release())
+    const bodies = announceBodies(api.url, token)
+    onTestFinished(() => bodies.release())
     const withBody = operations.filter(({ requestBody }) => requestBody !== undefined)
     for (const operation of withBody) {
       const answer = await until(`the refusal of ${operation.operationId}`, async () => {
-        await held.announce()
+        await bodies.announce()
         const answer = await send(api.url, operation)
         return answer.status === 503 && answer
       })

@@ -43,18 +43,18 @@ test('a file of exactly 150 MiB is accepted', async () => {
   await dashboard.storage.removeAll(key)
 })
 
-test('a file of one byte more than 150 MiB, without being held in memory as a whole', async () => {
-  // Without a collection, memory that is held no more would count: this process runs other tests, too.
+test('a file of one byte more than 150 MiB, without being kept in memory as a whole', async () => {
+  // Without a collection, memory that is free again would count: this process runs other tests, too.
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const held = () => {
+  const memoryInUse = () => {
     collect()
     return process.memoryUsage().arrayBuffers
   }
-  const before = held()
+  const before = memoryInUse()
   let peak = 0
   const form = formWithFile(limitBytes + 1, () => {
-    peak = Math.max(peak, held())
+    peak = Math.max(peak, memoryInUse())
   })
   const answer = await visitor.postBody(page, form, multipart, page)
   expect(answer.status).toBe(413)

@@ -139,8 +139,8 @@ test.each(stores)(
     const storage = { ...fixture.storage, writeStream: () => Promise.reject(new Error('no room')) }
     const settings = { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 }
     for (const outcome of ['postponed', 'failed']) {
-      const held = await claim(fixture, appId, failing)
-      const ended = await runImport({ ...fixture.context, storage, settings }, held, new AbortController().signal)
+      const claimed = await claim(fixture, appId, failing)
+      const ended = await runImport({ ...fixture.context, storage, settings }, claimed, new AbortController().signal)
       expect(ended).toMatchObject({ outcome })
       await fixture.database.db
         .updateTable('imports')

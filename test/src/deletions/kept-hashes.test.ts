@@ -42,8 +42,8 @@ async function countRoundTrips(importId: string, over = fixture.database.db): Pr
   })
   // Renewals of the lease, and reading what all profiles hold, would count as well.
   const settings = { ...fixture.context.settings, BATCH_ROWS: 10, IMPORT_LEASE: 600_000, KNOWN_ROWS_MEMORY: 0 }
-  const held = await claim(fixture, appId, importId)
-  expect(await runImport({ ...fixture.context, db, settings }, held, new AbortController().signal)).toMatchObject({
+  const claimed = await claim(fixture, appId, importId)
+  expect(await runImport({ ...fixture.context, db, settings }, claimed, new AbortController().signal)).toMatchObject({
     outcome: 'completed',
   })
   return roundTrips

@@ -199,9 +199,9 @@ describe('an import that runs when a deletion completes', () => {
     const importId = await queueFile(fixture, appId, `user_id,age\n${rows}`)
     const waiting = await queueFile(fixture, appId, 'user_id,age\nuser-39,7\n')
     await request(fixture, appId, users.slice(0, 20), accepted)
-    const held = await claim(fixture, appId, importId)
+    const claimed = await claim(fixture, appId, importId)
     const settings = { ...fixture.context.settings, BATCH_ROWS: 1 }
-    const importing = runImport({ ...fixture.context, settings }, held, new AbortController().signal)
+    const importing = runImport({ ...fixture.context, settings }, claimed, new AbortController().signal)
     await runAt(fixture, completion)
     expect(await importing).toMatchObject({ outcome: 'completed' })
 

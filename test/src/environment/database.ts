@@ -138,16 +138,16 @@ async function administer(url: string, statement: string): Promise<void> {
 
 /** Locks a table against everything. Returns the function that releases it. */
 export async function lockTable(db: Database, table: string): Promise<() => Promise<void>> {
-  const held = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
   const transaction = db.transaction().execute(async (tx) => {
     await sql`lock table ${sql.table(table)}`.execute(tx)
     locked.resolve()
-    await held.promise
+    await released.promise
   })
   await Promise.race([locked.promise, transaction])
   return async () => {
-    held.resolve()
+    released.resolve()
     await transaction
   }
 }

@@ -11,12 +11,12 @@ test('an export whose worker is killed is completed by another worker, and its l
   const app = await openClientApp(deployment)
   const first = await deployment.addWorker({})
   const headers = { 'X-Service-Token': app.token, 'Content-Type': 'application/json' }
-  const held = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   let uploads = 0
   deployment.storageFaults.set(({ method, path }) => {
     if (method !== 'PUT' || !path.includes('/exports/')) return undefined
     uploads++
-    return { kind: 'hold', until: held.promise }
+    return { kind: 'hold', until: released.promise }
   })
   const requested = await fetch(`${deployment.api}/v1/exports`, { method: 'POST', headers, body: '{}' })
   const { export_id: exportId } = (await requested.json()) as { export_id: string }
@@ -24,7 +24,7 @@ test('an export whose worker is killed is completed by another worker, and its l
   first.kill('SIGKILL')
   await first.exited
   deployment.storageFaults.set(undefined)
-  held.resolve()
+  released.resolve()
   await deployment.addWorker({})
   const view = await until(
     'the end of the export',

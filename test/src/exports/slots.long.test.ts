@@ -6,16 +6,16 @@ import { startDeployment } from '../faults/harness/deployment.ts'
 
 test('while an export of one app takes long in the only worker, the export of another app completes', async () => {
   const deployment = await startDeployment({ workers: 1 })
-  const held = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   onTestFinished(async () => {
-    held.resolve()
+    released.resolve()
     await deployment.close()
   })
   const [slow, other] = [await openClientApp(deployment), await openClientApp(deployment)]
   let uploads = 0
   deployment.storageFaults.set(({ method, path }) =>
     method === 'PUT' && path.includes(`/${slow.appId}/exports/`) && ++uploads > 0
-      ? { kind: 'hold', until: held.promise }
+      ? { kind: 'hold', until: released.promise }
       : undefined,
   )
   const headersOf = ({ token }: ClientApp) => ({ 'X-Service-Token': token, 'Content-Type': 'application/json' })

@@ -36,14 +36,14 @@ test.each([
   const exportId = await request(fixture, appId)
   const claim = (await claimExport(fixture.context)) as ExportClaim
 
-  const held = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   let uploads = 0
-  proxy.set(({ method }) => (method === 'PUT' && ++uploads > 0 ? { kind: 'hold', until: held.promise } : undefined))
+  proxy.set(({ method }) => (method === 'PUT' && ++uploads > 0 ? { kind: 'hold', until: released.promise } : undefined))
   const running = runExport(fixture.context, claim, new AbortController().signal)
   await until('the upload of the file', () => uploads > 0)
   // Less than the 10 s after which Postgres ends an idle transaction.
   const ended = async () => (await sessionsInTransaction(fixture.database.db)).length === 0
-  const over = until('the end of the transaction', ended, 5_000).finally(held.resolve)
+  const over = until('the end of the transaction', ended, 5_000).finally(released.resolve)
   const [outcome] = await Promise.all([running, over])
 
   expect(outcome).toBe('completed')

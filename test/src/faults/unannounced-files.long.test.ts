@@ -74,13 +74,13 @@ test('a later file waits for an earlier file that storage fails to copy, even if
 
   // Kills the next worker while storage makes the copy.
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  let held = 0
+  let requests = 0
   deployment.storageFaults.set(({ copySource }) => {
-    if (!isCopyOf('1.csv', copySource) || held > 0) return undefined
-    held += 1
+    if (!isCopyOf('1.csv', copySource) || requests > 0) return undefined
+    requests += 1
     return { kind: 'hold', until: released }
   })
-  await until('the copy', () => held > 0)
+  await until('the copy', () => requests > 0)
   await killWorker()
   release()
   await expectAllImported(['1.csv', '2.csv'])
@@ -88,14 +88,14 @@ test('a later file waits for an earlier file that storage fails to copy, even if
 
 test('a file becomes one import if its worker dies before it removes the file from the path', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  let held = 0
+  let requests = 0
   deployment.storageFaults.set(({ method, path }) => {
-    if (method !== 'DELETE' || !path.endsWith(keyOf('1.csv')) || held > 0) return undefined
-    held += 1
+    if (method !== 'DELETE' || !path.endsWith(keyOf('1.csv')) || requests > 0) return undefined
+    requests += 1
     return { kind: 'hold', until: released }
   })
   await put('1.csv')
-  await until('the removal', () => held > 0)
+  await until('the removal', () => requests > 0)
   await put('2.csv')
   await killWorker()
   await until('the second file', async () => (await imports()).length > 1)

@@ -76,15 +76,15 @@ test('a stopped worker that wakes up after its successor has taken over cannot w
 })
 
 test('a worker that is killed while it stores a changes file leaves the whole file to its successor', async () => {
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [arrived, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   deployment.storageFaults.set(({ method, path }) => {
     if (method !== 'PUT' || !path.includes('changes-1')) return undefined
-    held.resolve()
+    arrived.resolve()
     return { kind: 'hold', until: release.promise }
   })
   const importId = await importInProgress(400, true)
   await slowBatches(deployment.db, 0)
-  await held.promise
+  await arrived.promise
   const worker = await claimant(deployment, importId, 1)
   worker.kill('SIGKILL')
   await worker.exited
@@ -129,15 +129,15 @@ describe('SIGTERM', () => {
 
   test('ends a worker within 10 s even in the middle of storing an error file', async () => {
     const release = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
     deployment.storageFaults.set(({ method, path }) => {
       if (method !== 'PUT' || !path.includes('errors-1')) return undefined
-      held.resolve()
+      arrived.resolve()
       return { kind: 'hold', until: release.promise }
     })
     const importId = await importInProgress(400)
     await slowBatches(deployment.db, 0)
-    await held.promise
+    await arrived.promise
     const worker = await claimant(deployment, importId, 1)
     const stoppedAt = performance.now()
     worker.kill('SIGTERM')

@@ -64,7 +64,7 @@ test('keys that later batches would register count against the limit, as in the 
 test('a key that another request registers meanwhile is checked with its registered type', async () => {
   const file = 'user_id,a\nu1,1\nu2,2\nu1,3\nu2,4\n'
   const importId = await queueFile(fixture, appId, file, 'text/csv', true)
-  const held = await claim(fixture, appId, importId)
+  const claimed = await claim(fixture, appId, importId)
   const storage: ImportFixture['storage'] = {
     ...fixture.storage,
     async read(key, options) {
@@ -80,7 +80,7 @@ test('a key that another request registers meanwhile is checked with its registe
       return stream
     },
   }
-  await runImport({ ...fixture.context, storage }, held, noShutdown)
+  await runImport({ ...fixture.context, storage }, claimed, noShutdown)
   expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ rows_failed: 4, types: { a: 'datetime' } })
 })
 
@@ -153,8 +153,8 @@ describe('a dry run that several workers continue one after another ends like an
       const onBatch = () => {
         if (++committed === batches) stop.abort()
       }
-      const held = await claim(fixture, appId, importId)
-      outcomes.push((await runImport({ ...fixture.context, onBatch }, held, stop.signal)).outcome)
+      const claimed = await claim(fixture, appId, importId)
+      outcomes.push((await runImport({ ...fixture.context, onBatch }, claimed, stop.signal)).outcome)
       if (outcomes.length === 1) await between()
     } while (outcomes.at(-1) === 'interrupted')
     return await resultOf(fixture, appId, importId)

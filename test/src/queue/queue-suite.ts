@@ -45,14 +45,14 @@ export function queueSuite(store: () => SharedStore): void {
     await producer.add('imports', [job(1)])
     let runs = 0
     let release = () => {}
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve
     })
     open().work(
       'imports',
       async () => {
         runs++
-        await held
+        await released
       },
       { concurrency: 4 },
     )

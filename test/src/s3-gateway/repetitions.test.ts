@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const x = 'user_id,name\nalice,X\n'
 const y = 'user_id,name\nalice,Y\n'
-const held = 'user_id,name\nalice,held\n'
+const late = 'user_id,name\nalice,late\n'
 
 async function put(body: string): Promise<void> {
   expect((await fetch(url, { method: 'PUT', body })).status).toBe(200)
@@ -81,20 +81,20 @@ test('a file waits for another file whose upload is about to be committed, and i
       create function hold() returns trigger language plpgsql as $$ begin lock table apps in share update exclusive mode; return new; end $$
     `.execute(gateway.db)
     await sql`
-      create trigger hold after insert on imports for each row when (new.byte_size = ${sql.lit(held.length)}) execute function hold()
+      create trigger hold after insert on imports for each row when (new.byte_size = ${sql.lit(late.length)}) execute function hold()
     `.execute(gateway.db)
     insert()
     await released
   })
   await inserted
-  const first = put(held)
+  const first = put(late)
   await until('the other upload to hold its transaction open', async () => (await lockWaits(gateway.db)).length === 1)
   const second = put(x)
   await until('the repetition to wait', async () => (await lockWaits(gateway.db, 'advisory')).length === 1)
   release()
   await Promise.all([holding, first, second])
   await sql`drop function hold cascade`.execute(gateway.db)
-  expect(await imported()).toEqual([x, held, x])
+  expect(await imported()).toEqual([x, late, x])
 })
 
 test.each(['failed', 'cancelled'] as const)('a file whose import ended as %s is imported again', async (state) => {

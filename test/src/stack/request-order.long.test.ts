@@ -30,8 +30,8 @@ test('a file waits UPLOAD_ORDER_WAIT for an earlier import that is still uploadi
 test('a waiting file of one app does not delay files of another app', async () => {
   const waiting = await openApp(stack, ['u1'])
   await requestImport(stack.api, waiting.token, declare(file('earlier')))
-  const held = await upload(stack.api, waiting.token, file('later'))
+  const later = await upload(stack.api, waiting.token, file('later'))
   const free = await openApp(stack, ['u1'])
   await ended(stack.api, free.token, await upload(stack.api, free.token, file('any')))
-  expect((await statusOf(stack.api, waiting.token, held)).started_at).toBeNull()
+  expect((await statusOf(stack.api, waiting.token, later)).started_at).toBeNull()
 })

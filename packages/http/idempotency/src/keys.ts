@@ -86,7 +86,7 @@ async function storedResponse(db: Database, id: KeyId): Promise<StoredResponse |
  * Builds an update of a claim's row. It applies only if no later claim has replaced the claim and no response is
  * stored.
  */
-function heldBy(db: Database, claim: KeyClaim) {
+function claimed(db: Database, claim: KeyClaim) {
   return db
     .updateTable('idempotency_keys')
     .where('app_id', '=', claim.appId)
@@ -101,7 +101,7 @@ function heldBy(db: Database, claim: KeyClaim) {
  * response commit together. A crash then leaves no effect without its response. Throws {@link KeyClaimLost}.
  */
 export async function completeKey(tx: Database, claim: KeyClaim, response: StoredResponse): Promise<void> {
-  const { numUpdatedRows } = await heldBy(tx, claim)
+  const { numUpdatedRows } = await claimed(tx, claim)
     .set({
       status: response.status,
       body: response.body,
@@ -115,7 +115,7 @@ export async function completeKey(tx: Database, claim: KeyClaim, response: Store
 
 /** Extends a claim whose request is still in flight. Returns false if the claim has ended. */
 export async function renewKey(db: Database, claim: KeyClaim): Promise<boolean> {
-  const { numUpdatedRows } = await heldBy(db, claim).set({ lease_until: leaseEnd }).executeTakeFirst()
+  const { numUpdatedRows } = await claimed(db, claim).set({ lease_until: leaseEnd }).executeTakeFirst()
   return numUpdatedRows > 0n
 }
 

@@ -41,7 +41,7 @@ test('a suspended process keeps its lock, and a killed one does not', async () =
   takeLock(home)?.release()
 })
 
-test('within a process, the lock is held once, and can be taken again after its release', () => {
+test('within a process, the lock is taken once, and can be taken again after its release', () => {
   const lock = takeLock(home)
   expect(takeLock(home)).toBeUndefined()
   lock?.release()

@@ -123,7 +123,7 @@ async function recordSuccess(db: Database, delivery: ClaimedDelivery, status: nu
     .where('endpoint_id', '=', delivery.endpointId)
     .where((where) => where.or([where('erring_since', 'is not', null), where('failing_since', 'is not', null)]))
     .execute()
-  const recorded = await heldBy(db, delivery)
+  const recorded = await claimed(db, delivery)
     .set({ state: 'delivered', ended_at: sql<Date>`now()`, lease_until: null, last_status: status, last_error: null })
     .executeTakeFirst()
   return { outcome: recorded.numUpdatedRows > 0n ? 'delivered' : 'not due' }
@@ -150,7 +150,7 @@ async function recordFailure(
       select from webhook_endpoints
       where app_id = ${delivery.appId} and endpoint_id = ${delivery.endpointId} for no key update
     `.execute(tx)
-    const recorded = await heldBy(tx, delivery)
+    const recorded = await claimed(tx, delivery)
       .set({
         state: sql<'failed' | 'waiting'>`case when ${isFinal} then 'failed' else 'waiting' end`,
         ended_at: sql<Date | null>`case when ${isFinal} then now() end`,
@@ -223,14 +223,14 @@ function withoutQuery(url: string): string {
 
 /** Releases a claim because the process stops. The next attempt is due at once. */
 async function release(db: Database, delivery: ClaimedDelivery): Promise<DeliveryOutcome> {
-  await heldBy(db, delivery)
+  await claimed(db, delivery)
     .set({ lease_until: null, next_attempt_at: sql<Date>`now()`, tries: sql<number>`greatest(tries - 1, 0)` })
     .execute()
   return { outcome: 'released' }
 }
 
 /** Updates a delivery only during its claim: a slow process must not overwrite the result of a later attempt. */
-function heldBy(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
+function claimed(db: Database, { appId, deliveryId, attempt }: ClaimedDelivery) {
   return db
     .updateTable('webhook_deliveries')
     .where('app_id', '=', appId)

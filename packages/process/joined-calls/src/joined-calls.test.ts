@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { joinCalls } from './joined-calls.ts'
 
 /** Calls that return their input. The test decides when each call is served. */
-function heldCalls(options?: { atMost?: number; patienceMs?: number }) {
+function pendingCalls(options?: { atMost?: number; patienceMs?: number }) {
   const served: { key: string; inputs: readonly number[]; release(error?: Error): void }[] = []
   const call = joinCalls<number, number>((key, inputs) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>()
@@ -15,7 +15,7 @@ function heldCalls(options?: { atMost?: number; patienceMs?: number }) {
 }
 
 test('calls of the same turn of the event loop are served together, also if a promise separates them', async () => {
-  const { call, served } = heldCalls()
+  const { call, served } = pendingCalls()
   const outputs = Promise.all([call('a', 1), Promise.resolve().then(() => call('a', 2)), call('a', 3)])
   await immediate()
   expect(served.map(({ inputs }) => inputs)).toEqual([[1, 3, 2]])
@@ -24,7 +24,7 @@ test('calls of the same turn of the event loop are served together, also if a pr
 })
 
 test('calls that arrive while another is in flight are served together after it, in their order', async () => {
-  const { call, served } = heldCalls()
+  const { call, served } = pendingCalls()
   const first = call('a', 1)
   await immediate()
   const outputs = Promise.all([first, call('a', 2), call('a', 3)])
@@ -37,7 +37,7 @@ test('calls that arrive while another is in flight are served together after it,
 })
 
 test('a call is never served by a request that began before it', async () => {
-  const { call, served } = heldCalls()
+  const { call, served } = pendingCalls()
   const first = call('a', 1)
   await immediate()
   const second = call('a', 2)
@@ -54,7 +54,7 @@ test('a call is never served by a request that began before it', async () => {
 })
 
 test('calls do not wait long for a preceding call that hangs', async () => {
-  const { call, served } = heldCalls({ patienceMs: 5 })
+  const { call, served } = pendingCalls({ patienceMs: 5 })
   const stuck = call('a', 1)
   await immediate()
   const second = call('a', 2)
@@ -71,7 +71,7 @@ test('calls do not wait long for a preceding call that hangs', async () => {
 })
 
 test('calls of different keys do not wait for each other', async () => {
-  const { call, served } = heldCalls()
+  const { call, served } = pendingCalls()
   void call('a', 1)
   void call('b', 2)
   await immediate()
@@ -79,7 +79,7 @@ test('calls of different keys do not wait for each other', async () => {
 })
 
 test('a failure fails exactly the calls that were served together', async () => {
-  const { call, served } = heldCalls()
+  const { call, served } = pendingCalls()
   const first = call('a', 1)
   await immediate()
   const outcomes = Promise.allSettled([first, call('a', 2), call('a', 3)])

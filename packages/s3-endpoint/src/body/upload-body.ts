@@ -38,21 +38,21 @@ async function* verifiedChunks(
     ? decodeChunked(source, { signing: form.signedChunks ? signing : undefined, trailer: form.trailer })
     : withoutTrailer(source)
   let size = 0
-  let held: Buffer | undefined
+  let preceding: Buffer | undefined
   try {
     for (;;) {
       const next = await data.next()
       if (next.done === true) {
         if (size < claims.size) throw wrongLength()
         await digester.finish(next.value)
-        if (held !== undefined) yield held
+        if (preceding !== undefined) yield preceding
         return
       }
       size += next.value.length
       if (size > claims.size) throw wrongLength()
       digester.update(next.value)
-      if (held !== undefined) yield held
-      held = next.value
+      if (preceding !== undefined) yield preceding
+      preceding = next.value
     }
   } finally {
     // If reading ends early, this ends the reading of the request too. After the answer, the server reads and drops the

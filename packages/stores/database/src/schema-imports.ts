@@ -189,7 +189,7 @@ export interface UndoLinesTable {
 }
 
 /**
- * How long an app's imports have held slots of workers. Recent slot time counts more than old slot time
+ * How long an app's imports have used slots of workers. Recent slot time counts more than old slot time
  * (`fair-order.ts` of packages/engine/imports).
  */
 export interface ImportSlotTimeTable {

@@ -9,13 +9,13 @@ import type { Pool, PoolClient } from '@sluice/database'
  * did so before the query without an answer started.
  */
 export function closeHalfOpenListeners(pool: Pool, queryTimeoutMs: number): void {
-  const heldSince = new Map<PoolClient, number>()
-  pool.on('acquire', (client) => heldSince.set(client, performance.now()))
+  const acquiredAt = new Map<PoolClient, number>()
+  pool.on('acquire', (client) => acquiredAt.set(client, performance.now()))
   pool.on('release', (error, client) => {
-    heldSince.delete(client)
+    acquiredAt.delete(client)
     if (!isQueryTimeout(error)) return
-    for (const [held, since] of heldSince) {
-      if (since <= performance.now() - queryTimeoutMs) held.connection.stream.destroy()
+    for (const [client, since] of acquiredAt) {
+      if (since <= performance.now() - queryTimeoutMs) client.connection.stream.destroy()
     }
   })
 }

@@ -99,12 +99,12 @@ async function withdrawDispatch({ db }: ImportContext, { appId, importId }: Impo
 }
 
 /**
- * Adds the time that a claim held its slot to the time that its app has used. A crash may lose this figure without
+ * Adds the time that a claim used its slot to the time that its app has used. A crash may lose this figure without
  * harm.
  */
-export async function noteSlotTime({ db, settings }: ImportContext, appId: number, heldMs: number): Promise<void> {
+export async function noteSlotTime({ db, settings }: ImportContext, appId: number, usedMs: number): Promise<void> {
   const sliceSeconds = settings.IMPORT_SLICE / 1000
-  const [seconds, most] = [heldMs / 1000, sliceSeconds * maxSlices]
+  const [seconds, most] = [usedMs / 1000, sliceSeconds * maxSlices]
   await prepared`
     with lazily as (select set_config('synchronous_commit', 'off', true))
     insert into import_slot_time as t (app_id, seconds, noted_at)

@@ -22,7 +22,7 @@ interface WatchedBody {
 const watchedBodies = new WeakMap<IncomingMessage, WatchedBody>()
 
 /** The responses of requests whose clients wait for `100 Continue`. */
-const heldContinues = new WeakMap<IncomingMessage, ServerResponse>()
+const pendingContinues = new WeakMap<IncomingMessage, ServerResponse>()
 
 const waitingConnections = new WeakMap<Server, WaitingConnections>()
 
@@ -63,7 +63,7 @@ export function createClientServer(
     serve,
   )
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    heldContinues.set(request, response)
+    pendingContinues.set(request, response)
     serve(request, response)
   })
   server.on('connection', (socket: Socket) => connections.opened(socket))
@@ -81,8 +81,8 @@ export function endSilentConnections(server: Server): void {
 
 /** Sends `100 Continue` if the client waits for it. Must be called before the body of a request is read. */
 export function continueBody(request: IncomingMessage): void {
-  heldContinues.get(request)?.writeContinue()
-  heldContinues.delete(request)
+  pendingContinues.get(request)?.writeContinue()
+  pendingContinues.delete(request)
 }
 
 /** Applies the limits for files to the body of a request. Must be called only after authentication. */

@@ -11,25 +11,25 @@ export interface Shares {
 
 /** Opens shares. `all` is the maximum of all owners together; default: no limit. `each` is the maximum of one owner. */
 export function openShares({ all = Number.POSITIVE_INFINITY, each }: { all?: number; each: number }): Shares {
-  const held = new Map<string, number>()
+  const taken = new Map<string, number>()
   let total = 0
 
   const add = (owner: string, amount: number) => {
-    const left = (held.get(owner) ?? 0) + amount
-    if (left > 0) held.set(owner, left)
-    else held.delete(owner)
+    const left = (taken.get(owner) ?? 0) + amount
+    if (left > 0) taken.set(owner, left)
+    else taken.delete(owner)
   }
 
   return {
     take(owners, amount = 1) {
-      if (total + amount > all || owners.some((owner) => (held.get(owner) ?? 0) + amount > each)) return undefined
+      if (total + amount > all || owners.some((owner) => (taken.get(owner) ?? 0) + amount > each)) return undefined
       const distinct = [...new Set(owners)]
       total += amount
       for (const owner of distinct) add(owner, amount)
-      let isHeld = true
+      let isTaken = true
       return () => {
-        if (!isHeld) return
-        isHeld = false
+        if (!isTaken) return
+        isTaken = false
         total -= amount
         for (const owner of distinct) add(owner, -amount)
       }

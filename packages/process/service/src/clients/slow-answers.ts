@@ -4,7 +4,7 @@ import { measuringPeriod, Patience, type TransferLimits } from './slow-transfers
 
 /**
  * Returns a function that watches the answer of a request: it destroys the socket when the client takes the answer too
- * slowly. Then the answer is closed, and whatever was held for it is released.
+ * slowly. Then the answer is closed, and whatever was reserved for it is released.
  *
  * Waiting counts only while bytes wait in the socket, because a handler that still works is not the client's fault. All
  * answers have one timer, because thousands of requests may wait for something.

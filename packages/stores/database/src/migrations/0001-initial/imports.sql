@@ -225,7 +225,7 @@ create unlogged table undo_lines (
   primary key (app_id, import_id, user_id, line)
 );
 
--- How long each app has recently held slots of workers. Unlogged: after a crash, all apps start equal.
+-- How long each app has recently used slots of workers. Unlogged: after a crash, all apps start equal.
 create unlogged table import_slot_time (
   app_id integer primary key,
   seconds double precision not null,

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { limits } from '@sluice/contract'
 
 /** Requests that announce a body and do not send it. Until they end, the API reserves room for their bodies. */
-export interface HeldBodies {
+export interface AnnouncedBodies {
   /**
    * Announces one more JSON body and one more file. The API refuses these requests if it has no room for their bodies.
    */
@@ -12,7 +12,7 @@ export interface HeldBodies {
   release(): void
 }
 
-export function holdBodies(url: string, token: string): HeldBodies {
+export function announceBodies(url: string, token: string): AnnouncedBodies {
   const { hostname, port } = new URL(url)
   const sockets: Socket[] = []
   async function open(path: string, headers: string): Promise<void> {
