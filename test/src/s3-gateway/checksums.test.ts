@@ -9,21 +9,12 @@ import {
   ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { describe, expect, test } from 'vitest'
+import { eachWithOwner } from './test-gateway.ts'
 
 // The S3 gateway verifies the checksums that senders declare for multipart uploads, or refuses checksums it cannot
 // verify.
-let gateway: TestGateway
-let owner: Owner
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
-beforeEach(async () => {
-  owner = await gateway.openOwner()
-})
+const { gateway, owner } = eachWithOwner()
 
 const file = 'user_id,name\nalice,Alice\n'
 const target = () => ({ Bucket: gateway.bucket, Key: `${owner.path}a.csv` })

@@ -12,22 +12,13 @@ import {
 } from '@aws-sdk/client-s3'
 import { removeAbandonedUploads } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { clearPaths, importedNames, importRows, listedNames, putPast, smallFile } from './bucket-files.ts'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { eachWithOwner } from './test-gateway.ts'
 
 // Files in the bucket become imports: each file once, in the order in which the uploads were completed.
-let gateway: TestGateway
-let owner: Owner
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
-beforeEach(async () => {
-  owner = await gateway.openOwner()
-  await clearPaths(gateway)
-})
+const { gateway, owner } = eachWithOwner()
+beforeEach(() => clearPaths(gateway))
 
 const target = (name: string) => ({ Bucket: gateway.bucket, Key: `${owner.path}${name}` })
 const put = (name: string, Body: string | Buffer = smallFile) => {

@@ -5,22 +5,15 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { listUploads } from '@sluice/bucket-uploads'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { eachWithOwner } from './test-gateway.ts'
 
 // How the S3 gateway lists multipart uploads that an app has not completed.
-let gateway: TestGateway
-let owner: Owner
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
+const { gateway, owner } = eachWithOwner()
 
 const names = ['b.csv', 'B.csv', 'a.csv', 'a.csv', 'a-1.csv', '\u{1f600}.csv', '\uffed.csv']
 
 beforeEach(async () => {
-  owner = await gateway.openOwner()
   for (const app of [owner, await gateway.openOwner()]) {
     const client = gateway.clientOf(app)
     for (const name of names) {

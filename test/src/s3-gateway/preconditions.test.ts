@@ -1,11 +1,10 @@
 import { CreateMultipartUploadCommand, UploadPartCommand } from '@aws-sdk/client-s3'
 import { conditionalHeaders, type RawRequest } from '@sluice/s3-endpoint/testing'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { eachWithOwner } from './test-gateway.ts'
 
 // The S3 gateway obeys a conditional header or refuses the request: a condition is never ignored.
-let gateway: TestGateway
-let owner: Owner
+const { gateway, owner } = eachWithOwner()
 let uploadId: string
 let etag: string
 
@@ -13,13 +12,7 @@ const file = 'user_id,name\nalice,Alice\n'
 const longAgo = 'Sat, 01 Jan 2000 00:00:00 GMT'
 const never = 'Tue, 01 Jan 2999 00:00:00 GMT'
 
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
-
 beforeEach(async () => {
-  owner = await gateway.openOwner()
   await gateway.maintenance.storage.write(`${owner.path}found.csv`, Buffer.from(file), 'text/csv')
   const client = gateway.clientOf(owner)
   const target = { Bucket: gateway.bucket, Key: `${owner.path}parts.csv` }

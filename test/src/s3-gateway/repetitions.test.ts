@@ -1,22 +1,15 @@
 import { request } from 'node:http'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { importedContents } from './bucket-files.ts'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { eachWithOwner } from './test-gateway.ts'
 
 // Repeated uploads to one pre-signed address. All of them have the same signature.
-let gateway: TestGateway
-let owner: Owner
+const { gateway, owner } = eachWithOwner()
 let url: string
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
 beforeEach(async () => {
-  owner = await gateway.openOwner()
   url = await gateway.presignPut(owner, `${owner.path}people.csv`, 600)
 })
 

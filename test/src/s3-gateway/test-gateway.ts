@@ -13,6 +13,7 @@ import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testi
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
 import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
+import { beforeAll, beforeEach } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
 import { makeBucket, testStorageSettings } from '../environment/storage.ts'
@@ -121,4 +122,17 @@ export async function openTestGateway(
       await database.close()
     },
   }
+}
+
+/** Opens a gateway for a file, and an app before each test. The owner always is that of the current test. */
+export function eachWithOwner(): { gateway: TestGateway; owner: Owner } {
+  const [gateway, owner] = [{} as TestGateway, {} as Owner]
+  beforeAll(async () => {
+    Object.assign(gateway, await openTestGateway())
+    return () => gateway.close()
+  })
+  beforeEach(async () => {
+    Object.assign(owner, await gateway.openOwner())
+  })
+  return { gateway, owner }
 }

@@ -1,7 +1,7 @@
 import { importUnannouncedFiles } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { StorageFull } from '@sluice/storage'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import {
   changingList,
   clearPaths,
@@ -11,19 +11,12 @@ import {
   putPast,
   sweptCopies,
 } from './bucket-files.ts'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { eachWithOwner } from './test-gateway.ts'
 
 // The order of unannounced files, and the handling of files that storage fails to copy.
-let gateway: TestGateway
-let owner: Owner
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
+const { gateway, owner } = eachWithOwner()
 beforeEach(async () => {
   await gateway.db.deleteFrom('unannounced_file_failures').execute()
-  owner = await gateway.openOwner()
   await clearPaths(gateway)
 })
 

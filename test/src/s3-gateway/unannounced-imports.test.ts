@@ -1,21 +1,12 @@
 // A file that an operator's tools put into the bucket becomes one import, or is reported by mail.
 import { DeleteObjectCommand } from '@aws-sdk/client-s3'
 import { importUnannouncedFiles } from '@sluice/bucket-uploads'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { clearPaths, importedContents, importRows, listedNames, putPast, smallFile } from './bucket-files.ts'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { eachWithOwner } from './test-gateway.ts'
 
-let gateway: TestGateway
-let owner: Owner
-
-beforeAll(async () => {
-  gateway = await openTestGateway()
-})
-afterAll(() => gateway.close())
-beforeEach(async () => {
-  owner = await gateway.openOwner()
-  await clearPaths(gateway)
-})
+const { gateway, owner } = eachWithOwner()
+beforeEach(() => clearPaths(gateway))
 
 const day = 24 * 60 * 60_000
 const imports = () => importRows(gateway, owner)
