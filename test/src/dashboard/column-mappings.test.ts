@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { eachOnDataImport } from './data-import-fixture.ts'
 import { openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { signIn, type Visitor } from './visitor.ts'
+import { signIn } from './visitor.ts'
 
 // Mappings of columns that the data import page keeps for the next file with the same columns.
-let dashboard: TestDashboard
-let appId: number
-let visitor: Visitor
-let page: string
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
-beforeEach(async () => {
-  const app = await openAppWith(dashboard, [])
-  appId = app.appId
-  page = `/apps/${appId}/data-import`
-  visitor = await signIn(dashboard, app.email)
-})
+const { dashboard, app, visitor } = eachOnDataImport([])
 
 const mapping = [
   { name: 'ID', key: 'user_id', left_out: false, form: 'as-is' },
@@ -28,9 +15,10 @@ const keep = (names: readonly string[] = columns, of: unknown = mapping) =>
   send('keep', { columns: JSON.stringify(names), mapping: JSON.stringify(of) })
 const find = (names: readonly string[] = columns) => send('find', { columns: JSON.stringify(names) })
 const forget = (names: readonly string[] = columns) => send('forget', { columns: JSON.stringify(names) })
-const send = (what: string, fields: Record<string, string>) => visitor.post(`${page}/mappings/${what}`, fields, page)
+const send = (what: string, fields: Record<string, string>) =>
+  visitor.post(`${app.page}/mappings/${what}`, fields, app.page)
 
-const rows = () => dashboard.db.selectFrom('column_mappings').selectAll().where('app_id', '=', appId).execute()
+const rows = () => dashboard.db.selectFrom('column_mappings').selectAll().where('app_id', '=', app.appId).execute()
 
 describe('a kept mapping', () => {
   test('is found by the set of column names, in any order, and by no other set', async () => {
@@ -57,7 +45,7 @@ describe('a kept mapping', () => {
     const stranger = await signIn(dashboard, other.email)
     const theirs = `/apps/${other.appId}/data-import`
     const fields = { columns: JSON.stringify(columns) }
-    expect((await stranger.post(`${page}/mappings/find`, fields, theirs)).status).toBe(404)
+    expect((await stranger.post(`${app.page}/mappings/find`, fields, theirs)).status).toBe(404)
     expect((await stranger.post(`${theirs}/mappings/find`, fields, theirs)).status).toBe(204)
   })
 
@@ -66,7 +54,7 @@ describe('a kept mapping', () => {
     await dashboard.db
       .updateTable('column_mappings')
       .set({ kept_at: '2020-01-01' })
-      .where('app_id', '=', appId)
+      .where('app_id', '=', app.appId)
       .execute()
     // Ten at once: a person may not have more than 40 forms in flight.
     for (let first = 0; first < 50; first += 10) {
@@ -89,7 +77,7 @@ test.each([
 })
 
 test('requests without the form token are refused', async () => {
-  const answer = await visitor.postWithoutToken(`${page}/mappings/keep`, {
+  const answer = await visitor.postWithoutToken(`${app.page}/mappings/keep`, {
     columns: JSON.stringify(columns),
     mapping: JSON.stringify(mapping),
   })

@@ -1,36 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { signIn, type Visitor } from './visitor.ts'
+import { describe, expect, test } from 'vitest'
+
+import { eachOnDataImport, head, limitBytes, multipart, tail } from './data-import-fixture.ts'
 
 // Uploads of the largest size through the plain form, and of more.
-const limitBytes = 150 * 2 ** 20
-const boundary = 'the-boundary'
-const multipart = { 'Content-Type': `multipart/form-data; boundary=${boundary}` }
-const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\nContent-Type: text/csv\r\n\r\n`
-const tail = `\r\n--${boundary}--\r\n`
 
-let dashboard: TestDashboard
-let appId: number
-let visitor: Visitor
-let page: string
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
-beforeEach(async () => {
-  const app = await openAppWith(dashboard, ['u1'])
-  appId = app.appId
-  page = `/apps/${appId}/data-import`
-  visitor = await signIn(dashboard, app.email)
-})
-
-const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
+const { dashboard, app, visitor, importsOf } = eachOnDataImport(['u1'])
 
 test('a file of exactly 150 MiB is accepted', async () => {
-  const answer = await visitor.postBody(page, formWithFile(limitBytes), multipart, page)
+  const answer = await visitor.postBody(app.page, formWithFile(limitBytes), multipart, app.page)
   expect(answer.status).toBe(303)
   const [upload] = await importsOf()
   expect(upload).toMatchObject({
@@ -56,7 +35,7 @@ test('a file of one byte more than 150 MiB, without being kept in memory as a wh
   const form = formWithFile(limitBytes + 1, () => {
     peak = Math.max(peak, memoryInUse())
   })
-  const answer = await visitor.postBody(page, form, multipart, page)
+  const answer = await visitor.postBody(app.page, form, multipart, app.page)
   expect(answer.status).toBe(413)
   expect(answer.text).toContain('over the limit of 150 MB')
   expect(await importsOf()).toEqual([])
@@ -66,7 +45,7 @@ test('a file of one byte more than 150 MiB, without being kept in memory as a wh
 describe('a refused upload leaves no trace', () => {
   test('a file whose declared length is too large', async () => {
     // A form may have a megabyte of other fields, so this file is refused only while it is read.
-    const answer = await visitor.postFile(page, 'large.csv', new Blob([Buffer.alloc(limitBytes + 100_000)]))
+    const answer = await visitor.postFile(app.page, 'large.csv', new Blob([Buffer.alloc(limitBytes + 100_000)]))
     expect(answer.status).toBe(413)
     expect(await importsOf()).toEqual([])
   })

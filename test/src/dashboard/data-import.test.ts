@@ -2,38 +2,18 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { cancelImport, runImport } from '@sluice/imports'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, profilesOf, resultOf } from '../imports/import-fixture.ts'
+import { boundary, eachOnDataImport, head, limitBytes, multipart, tail } from './data-import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { formTokenIn, signIn, type Visitor } from './visitor.ts'
+import { formTokenIn, signIn } from './visitor.ts'
 
 // Data import: uploads through the plain form. The page's script sends the same form. data-import.long.test.ts has
 // files of the largest size.
-const limitBytes = 150 * 2 ** 20
-const boundary = 'the-boundary'
-const multipart = { 'Content-Type': `multipart/form-data; boundary=${boundary}` }
-const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="people.csv"\r\nContent-Type: text/csv\r\n\r\n`
-const tail = `\r\n--${boundary}--\r\n`
 const file = 'user_id,age\nu1,34\nghost,1\n'
 
-let dashboard: TestDashboard
-let appId: number
-let visitor: Visitor
-let page: string
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
-beforeEach(async () => {
-  const app = await openAppWith(dashboard, ['u1'])
-  appId = app.appId
-  page = `/apps/${appId}/data-import`
-  visitor = await signIn(dashboard, app.email)
-})
-
-const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
+const { dashboard, app, visitor, importsOf } = eachOnDataImport(['u1'])
 
 /** Returns the ID of the import that an answer redirects to. */
 const importAt = ({ headers }: { headers: Headers }) => headers.get('location')?.split('/').at(-1) ?? ''
@@ -41,20 +21,20 @@ const importAt = ({ headers }: { headers: Headers }) => headers.get('location')?
 // service.md, Endpoints 4; service.md, Limits.
 describe('an uploaded file', () => {
   test('is stored under its name, gets the next sequence number, and is imported like any other file', async () => {
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     expect(answer.status).toBe(303)
     const importId = importAt(answer)
-    expect(answer.headers.get('location')).toBe(`/apps/${appId}/imports/${importId}`)
+    expect(answer.headers.get('location')).toBe(`/apps/${app.appId}/imports/${importId}`)
     expect(await importsOf()).toMatchObject([
       { import_id: importId, source: 'dashboard', state: 'queued', file_name: 'people.csv', dry_run: false },
     ])
     const fixture = fixtureOf(dashboard)
-    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({
+    await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
+    expect((await resultOf(fixture, app.appId, importId)).view).toMatchObject({
       ...{ state: 'completed', source: 'dashboard', rows_applied: 1, rows_failed: 1 },
     })
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: { age: 34 } })
-    expect((await visitor.get(`/apps/${appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
+    expect(await profilesOf(fixture, app.appId)).toEqual({ u1: { age: 34 } })
+    expect((await visitor.get(`/apps/${app.appId}/imports/${importId}`)).text).toContain('<h1>people.csv</h1>')
   })
 
   test('is refused with an explanation if too many imports of the app wait, and leaves no trace', async () => {
@@ -62,7 +42,7 @@ describe('an uploaded file', () => {
       .insertInto('imports')
       .values(
         Array.from({ length: 1_000 }, () => ({
-          app_id: appId,
+          app_id: app.appId,
           source: 'bucket' as const,
           state: 'queued' as const,
           object_key: 'none',
@@ -70,7 +50,7 @@ describe('an uploaded file', () => {
         })),
       )
       .execute()
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     expect(answer.status).toBe(429)
     expect(answer.headers.get('retry-after')).toBe('60')
     expect(answer.text).toContain(
@@ -79,46 +59,46 @@ describe('an uploaded file', () => {
 
     const [{ import_id: held } = { import_id: '' }] = await importsOf()
     await dashboard.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', held).execute()
-    const again = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const again = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     expect(again.text).toContain(`wait already. The import ${held} is held: approve or cancel it.`)
-    expect(again.text).toContain(`<a href="/apps/${appId}/imports/${held}">See the held import</a>`)
+    expect(again.text).toContain(`<a href="/apps/${app.appId}/imports/${held}">See the held import</a>`)
     expect(await importsOf()).toHaveLength(1_000)
   })
 
   test('is treated as compressed according to its content, whatever its name', async () => {
-    const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([gzipSync(file)])))
+    const importId = importAt(await visitor.postFile(app.page, 'people.csv', new Blob([gzipSync(file)])))
     const fixture = fixtureOf(dashboard)
-    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: { age: 34 } })
+    await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
+    expect(await profilesOf(fixture, app.appId)).toEqual({ u1: { age: 34 } })
   })
 
   test('is only checked if it is sent as a dry run', async () => {
-    const importId = importAt(await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`))
+    const importId = importAt(await visitor.postFile(app.page, 'people.csv', new Blob([file]), `${app.page}/dry-run`))
     const fixture = fixtureOf(dashboard)
-    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    const { view } = await resultOf(fixture, appId, importId)
+    await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
+    const { view } = await resultOf(fixture, app.appId, importId)
     expect(view).toMatchObject({ dry_run: true, rows_total: 2, rows_applied: 0, rows_failed: 1 })
-    expect(await profilesOf(fixture, appId)).toEqual({ u1: {} })
+    expect(await profilesOf(fixture, app.appId)).toEqual({ u1: {} })
   })
 
   test('that is not CSV is accepted, and its import reports the error', async () => {
-    const importId = importAt(await visitor.postFile(page, 'empty.csv', new Blob([])))
+    const importId = importAt(await visitor.postFile(app.page, 'empty.csv', new Blob([])))
     const fixture = fixtureOf(dashboard)
-    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-    expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
+    await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
+    expect((await resultOf(fixture, app.appId, importId)).view).toMatchObject({ state: 'failed', error: 'empty file' })
   })
 
   test('with an invalid name is accepted, and keeps the valid part of its name', async () => {
-    await visitor.postFile(page, `../../\0${'<b>'.repeat(200)}.csv`, new Blob([file]))
+    await visitor.postFile(app.page, `../../\0${'<b>'.repeat(200)}.csv`, new Blob([file]))
     const [{ file_name: name } = { file_name: null }] = await importsOf()
     expect(name?.length).toBeLessThanOrEqual(255)
-    expect((await visitor.get(`/apps/${appId}/imports`)).text).not.toContain('<b>')
+    expect((await visitor.get(`/apps/${app.appId}/imports`)).text).not.toContain('<b>')
   })
 })
 
 describe('a refused upload leaves no trace', () => {
   test('a form without a file', async () => {
-    const answer = await visitor.postFile(page, '', new Blob([]))
+    const answer = await visitor.postFile(app.page, '', new Blob([]))
     expect(answer.status).toBe(400)
     expect(answer.text).toContain('Choose a file first.')
     expect(await importsOf()).toEqual([])
@@ -126,17 +106,19 @@ describe('a refused upload leaves no trace', () => {
 
   test('a form without its token, and a body that is not a form', async () => {
     const body = `${head}${file}${tail}`
-    expect((await visitor.postBody(page, body, multipart)).status).toBe(403)
-    expect((await visitor.postBody(page, body, { 'Content-Type': 'multipart/form-data' }, page)).status).toBe(400)
-    expect((await visitor.postBody(page, `--${boundary}`, multipart, page)).status).toBe(400)
-    expect((await visitor.postBody(page, file, { 'Content-Type': 'text/csv' }, page)).status).toBe(415)
+    expect((await visitor.postBody(app.page, body, multipart)).status).toBe(403)
+    expect((await visitor.postBody(app.page, body, { 'Content-Type': 'multipart/form-data' }, app.page)).status).toBe(
+      400,
+    )
+    expect((await visitor.postBody(app.page, `--${boundary}`, multipart, app.page)).status).toBe(400)
+    expect((await visitor.postBody(app.page, file, { 'Content-Type': 'text/csv' }, app.page)).status).toBe(415)
     expect(await importsOf()).toEqual([])
   })
 
   test('a form that ends within a file part without a name, which must not end the process', async () => {
     const unnamed = `${head.replace('people.csv', '')}${file}`
-    expect((await visitor.postBody(page, unnamed, multipart, page)).status).toBe(400)
-    expect((await visitor.get(page)).status).toBe(200)
+    expect((await visitor.postBody(app.page, unnamed, multipart, app.page)).status).toBe(400)
+    expect((await visitor.get(app.page)).status).toBe(200)
     expect(await importsOf()).toEqual([])
   })
 
@@ -144,8 +126,8 @@ describe('a refused upload leaves no trace', () => {
     const other = await openAppWith(dashboard, [])
     const stranger = await signIn(dashboard, other.email)
     const theirs = `/apps/${other.appId}/data-import`
-    expect((await stranger.get(page)).status).toBe(404)
-    expect((await stranger.postFile(theirs, 'people.csv', new Blob([file]), page)).status).toBe(404)
+    expect((await stranger.get(app.page)).status).toBe(404)
+    expect((await stranger.postFile(theirs, 'people.csv', new Blob([file]), app.page)).status).toBe(404)
     expect(await importsOf()).toEqual([])
   })
 
@@ -177,7 +159,7 @@ describe('a refused upload leaves no trace', () => {
 
   test('a file whose sender breaks off', async () => {
     const body = openBody()
-    const sending = visitor.postBody(page, body.stream, multipart, page)
+    const sending = visitor.postBody(app.page, body.stream, multipart, app.page)
     sending.catch(() => {})
     body.write(head + file)
     await until('the import', async () => (await importsOf()).length === 1)
@@ -191,23 +173,23 @@ describe('a refused upload leaves no trace', () => {
 
 test('an import that is cancelled while its file is uploaded stays cancelled', async () => {
   const body = openBody()
-  const sending = visitor.postBody(page, body.stream, multipart, page)
+  const sending = visitor.postBody(app.page, body.stream, multipart, app.page)
   body.write(head + file)
   const [{ import_id: importId } = { import_id: '' }] = await until('the import', async () => {
     const found = await importsOf()
     return found.length === 1 && found
   })
-  await cancelImport(dashboard.db, importId, appId)
+  await cancelImport(dashboard.db, importId, app.appId)
   body.write(tail)
   body.end()
-  expect((await sending).headers.get('location')).toBe(`/apps/${appId}/imports`)
+  expect((await sending).headers.get('location')).toBe(`/apps/${app.appId}/imports`)
   expect(await importsOf()).toMatchObject([{ state: 'cancelled' }])
 })
 
 /** Opens the request of an upload. The caller sends the body. Returns the status of the answer, too. */
 async function openUpload(headers: Record<string, number> = {}) {
-  const token = formTokenIn((await visitor.get(page)).text)
-  const request = httpRequest(new URL(page, dashboard.url), {
+  const token = formTokenIn((await visitor.get(app.page)).text)
+  const request = httpRequest(new URL(app.page, dashboard.url), {
     method: 'POST',
     headers: { ...multipart, Cookie: visitor.cookies(), 'X-Form-Token': token, ...headers },
   })

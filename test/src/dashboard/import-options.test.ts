@@ -1,55 +1,40 @@
 import { importDefaults, setImportDefaults } from '@sluice/accounts'
 import type { HoldIf } from '@sluice/contract'
 import { runImport } from '@sluice/imports'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
+import { eachOnDataImport } from './data-import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
-import { signIn, type Visitor } from './visitor.ts'
+import { signIn } from './visitor.ts'
 
 // The options of an import in the form, and the app's default for new columns. A browser's part of it is tested in
 // data-import-browser.long.test.ts.
-let dashboard: TestDashboard
-let appId: number
-let visitor: Visitor
-let page: string
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
-beforeEach(async () => {
-  const app = await openAppWith(dashboard, ['u1'])
-  appId = app.appId
-  page = `/apps/${appId}/data-import`
-  visitor = await signIn(dashboard, app.email)
-})
+const { dashboard, app, visitor, importsOf } = eachOnDataImport(['u1'])
 
 const file = 'user_id,zip,n\nu1,007,#N/A\n'
-
-const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', appId).execute()
 
 async function runAt(location: string | null) {
   const fixture = fixtureOf(dashboard)
   const importId = location?.split('/').at(-1) ?? ''
-  await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
-  return (await resultOf(fixture, appId, importId)).view
+  await runImport(fixture.context, await claim(fixture, app.appId, importId), new AbortController().signal)
+  return (await resultOf(fixture, app.appId, importId)).view
 }
 
 describe('a file in the form', () => {
   test('follows the options, because the server reads only the fields before it', async () => {
-    const { text } = await visitor.get(page)
+    const { text } = await visitor.get(app.page)
     const fields = [...text.matchAll(/<input[^>]* name="(\w+)"/g)].map(([, name]) => name)
     expect(fields.indexOf('clear_marker')).toBeGreaterThan(0)
     expect(fields.at(-1)).toBe('file')
   })
 
   test('is imported with the chosen types and the clear marker', async () => {
-    await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
+    await importFile(fixtureOf(dashboard), app.appId, 'user_id,n\nu1,1\n')
     const fields = { profile_types: JSON.stringify({ zip: 'string' }), clear_marker: '#N/A' }
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]), app.page, fields)
     const view = await runAt(answer.headers.get('location'))
     expect(view).toMatchObject({ state: 'completed', file_name: 'people.csv', types: { zip: 'string', n: 'int' } })
-    expect(await profilesOf(fixtureOf(dashboard), appId)).toEqual({ u1: { zip: '007' } })
+    expect(await profilesOf(fixtureOf(dashboard), app.appId)).toEqual({ u1: { zip: '007' } })
   })
 
   test.each([
@@ -70,9 +55,9 @@ describe('a file in the form', () => {
     ['half a key', { hold_new_keys: '0.5' }, 'Number of new keys must be a whole number of at least 0'],
     ['a marker that is too long', { clear_marker: 'x'.repeat(33) }, 'at most 32 characters'],
   ])('is refused with %s, and leaves no trace', async (_, fields, problem) => {
-    await importFile(fixtureOf(dashboard), appId, 'user_id,n\nu1,1\n')
+    await importFile(fixtureOf(dashboard), app.appId, 'user_id,n\nu1,1\n')
     const before = await importsOf()
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]), app.page, fields)
     expect(answer.status).toBe(400)
     expect(answer.text).toContain(problem)
     expect(await importsOf()).toEqual(before)
@@ -91,17 +76,17 @@ test.each<[string, Record<string, string>, HoldIf]>([
   ['nothing, if all bounds are empty', { hold_failed_percent: '', hold_new_keys: '' }, 'never'],
   ['every file, whatever the bounds', { hold_failed_percent: '5', hold_always: 'true' }, 'always'],
 ])('a file in the form is held by %s', async (_, fields, holdIf) => {
-  await setImportDefaults(dashboard.db, appId, { hold_if: { failed_percent: 5 } })
-  expect((await visitor.get(page)).text).toMatch(
+  await setImportDefaults(dashboard.db, app.appId, { hold_if: { failed_percent: 5 } })
+  expect((await visitor.get(app.page)).text).toMatch(
     /name="hold_failed_percent" min="0" max="100" step="any" value="5" form="upload"/,
   )
-  expect((await visitor.postFile(page, 'people.csv', new Blob([file]), page, fields)).status).toBe(303)
+  expect((await visitor.postFile(app.page, 'people.csv', new Blob([file]), app.page, fields)).status).toBe(303)
   expect(await importsOf()).toMatchObject([{ hold_if: holdIf }])
 })
 
 describe('the file of a dry run', () => {
   const dryRun = async (fields: Record<string, string> = {}) => {
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]), `${page}/dry-run`, fields)
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]), `${app.page}/dry-run`, fields)
     const location = answer.headers.get('location') ?? ''
     await runAt(location)
     return location
@@ -121,7 +106,7 @@ describe('the file of a dry run', () => {
       ...{ profile_types: { zip: 'int' }, clear_marker: '#N/A' },
     })
     expect(await runAt(answer.headers.get('location'))).toMatchObject({ state: 'completed', rows_applied: 1 })
-    expect(await profilesOf(fixtureOf(dashboard), appId)).toEqual({ u1: { zip: 7 } })
+    expect(await profilesOf(fixtureOf(dashboard), app.appId)).toEqual({ u1: { zip: 7 } })
   })
 
   test('is imported once', async () => {
@@ -142,14 +127,14 @@ describe('the file of a dry run', () => {
 
   test('is not imported with a type that another request has registered differently since', async () => {
     const location = await dryRun()
-    await importFile(fixtureOf(dashboard), appId, 'user_id,zip\nu1,x\n')
+    await importFile(fixtureOf(dashboard), app.appId, 'user_id,zip\nu1,x\n')
     const answer = await visitor.post(`${location}/import`)
     const view = await runAt(answer.headers.get('location'))
     expect(view).toMatchObject({ state: 'failed', error: 'zip is registered as string' })
   })
 
   test('is imported only if it was a dry run of this app that has completed', async () => {
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     const location = answer.headers.get('location') ?? ''
     const refused = await visitor.post(`${location}/import`)
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('no dry run')])
@@ -158,30 +143,30 @@ describe('the file of a dry run', () => {
     const stranger = await signIn(dashboard, other.email)
     const theirs = `/apps/${other.appId}/data-import`
     expect((await stranger.post(`${location}/import`, {}, theirs)).status).toBe(404)
-    const inTheirs = location.replace(`/apps/${appId}/`, `/apps/${other.appId}/`)
+    const inTheirs = location.replace(`/apps/${app.appId}/`, `/apps/${other.appId}/`)
     expect((await stranger.post(`${inTheirs}/import`, {}, theirs)).status).toBe(404)
   })
 })
 
 test('the page of an import shows its warnings as text, and the list the name of its file', async () => {
-  const answer = await visitor.postFile(page, 'people.csv', new Blob(['user_id,<b>zip\nu1,007\n']))
+  const answer = await visitor.postFile(app.page, 'people.csv', new Blob(['user_id,<b>zip\nu1,007\n']))
   const location = answer.headers.get('location') ?? ''
   await runAt(location)
   const { text } = await visitor.get(location)
   expect(text).toContain('&lt;b&gt;zip: 1 of 1 values begin with 0, which int does not keep. For example: 007.')
-  expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('people.csv')
+  expect((await visitor.get(`/apps/${app.appId}/imports`)).text).toContain('people.csv')
 })
 
 describe('the settings page', () => {
-  const settings = () => `/apps/${appId}/settings`
+  const settings = () => `/apps/${app.appId}/settings`
   const chosen = async () => (await visitor.get(settings())).text.match(/value="(\w+)" checked/)?.[1]
 
   test('sets what imports do with new columns, and the next upload obeys', async () => {
     expect(await chosen()).toBe('register')
     expect((await visitor.post(`${settings()}/imports`, { new_keys: 'refuse' }, settings())).status).toBe(303)
     expect(await chosen()).toBe('refuse')
-    expect((await visitor.get(page)).text).toContain('data-new-keys="refuse"')
-    const answer = await visitor.postFile(page, 'people.csv', new Blob([file]))
+    expect((await visitor.get(app.page)).text).toContain('data-new-keys="refuse"')
+    const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     const view = await runAt(answer.headers.get('location'))
     expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: zip, n' })
   })
@@ -191,7 +176,7 @@ describe('the settings page', () => {
       visitor.post(`${settings()}/imports`, { new_keys: 'register', ...fields }, settings())
     const saved = await set({ hold_changed_percent: '20', hold_new_keys: '', hold_failed_percent: '' })
     expect((await visitor.get(saved.headers.get('location') ?? '')).text).toContain('Saved.')
-    expect(await importDefaults(dashboard.db, appId)).toMatchObject({ hold_if: { changed_percent: 20 } })
+    expect(await importDefaults(dashboard.db, app.appId)).toMatchObject({ hold_if: { changed_percent: 20 } })
     expect((await visitor.get(settings())).text).toMatch(/name="hold_changed_percent" [^>]*value="20"/)
     const refused = await set({ hold_failed_percent: '101', hold_new_keys: '7', keep_changes: 'true' })
     expect([refused.status, refused.text]).toEqual([
@@ -206,11 +191,11 @@ describe('the settings page', () => {
       expect(refused.text).toMatch(typed)
     expect((await set({ hold_always: 'true' })).status).toBe(303)
     expect((await visitor.get(settings())).text).toMatch(/name="hold_always" value="true" checked> Ask .* every file/)
-    expect((await visitor.get(page)).text).toMatch(/name="hold_always" value="true" checked[^>]*> Ask .* this file/)
+    expect((await visitor.get(app.page)).text).toMatch(/name="hold_always" value="true" checked[^>]*> Ask .* this file/)
   })
 
   test('refuses any other value', async () => {
     expect((await visitor.post(`${settings()}/imports`, { new_keys: 'x' }, settings())).status).toBe(400)
-    expect(await importDefaults(dashboard.db, appId)).toMatchObject({ new_keys: 'register' })
+    expect(await importDefaults(dashboard.db, app.appId)).toMatchObject({ new_keys: 'register' })
   })
 })
