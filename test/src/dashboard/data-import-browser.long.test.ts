@@ -3,33 +3,21 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { runImport } from '@sluice/imports'
 import { changeKeys } from '@sluice/profiles'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { claim, importFile, profilesOf } from '../imports/import-fixture.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, takePictures } from './browser.ts'
+import { describeInBrowser } from './describe-in-browser.ts'
 import { drop, people, users } from './dropped-files.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 // data-import-browser.test.ts has the main path.
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let dashboard: TestDashboard
-  let browser: Browser
-  beforeAll(async () => {
-    dashboard = await openTestDashboard()
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard.close()
-  })
-
+describeInBrowser((dashboard, openWindow) => {
   test('the preview warns of values that lose their spelling, and a type that is chosen there is imported', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     await importFile(fixture, appId, 'user_id,gone\nuser-1,20\n')
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     await page.getByText('More options').click()
     await page.getByLabel('Text of cells that remove a value').fill('#N/A')
@@ -75,7 +63,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const { appId, email } = await openAppWith(dashboard, users)
     await importFile(fixtureOf(dashboard), appId, 'user_id,plan,level\nuser-1,gold,2\n')
     await changeKeys(dashboard.db, appId, { keys: ['plan'], enabled: false }, 500)
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     const rows = users
       .slice(0, 10)
@@ -103,7 +91,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('mistakes are shown before anything is sent, and HTML in a file or its name is shown as text', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     const evil = '<img src=x onerror=alert(1)>'
     await drop(page, `${evil}.csv`, Buffer.from(`id,${evil},age,age,$name,\n${evil},"${evil}",1,2,3,4\n`))
@@ -132,7 +120,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('a type can be chosen for every new column, however many there are', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     const columns = Array.from({ length: 100 }, (_, index) => `k${index}`)
     await drop(page, 'wide.csv', Buffer.from(`user_id,${columns}\nuser-1,${columns.map(() => '1')}\n`))
@@ -152,7 +140,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('a compressed file is previewed as well, and its dry run applies nothing', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     await page
       .getByLabel(/A CSV file/)
@@ -186,7 +174,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('the progress of an upload is shown, and a button stops the upload', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context } = await openWindow(browser, dashboard, email)
+    const { page, context } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     const network = await context.newCDPSession(page)
     const slow = { offline: false, latency: 0, downloadThroughput: 2 ** 20, uploadThroughput: 2 ** 18 }
@@ -220,7 +208,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('the choices for a file survive a reload, and can be started over', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     const folder = await openScratch('sluice-choices-')
     const path = join(folder.path, 'people.csv')
     await writeFile(path, 'ID;zip;Note\nuser-1;007;x\n')

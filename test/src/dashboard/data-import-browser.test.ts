@@ -1,32 +1,20 @@
 import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { claim, importFile, profilesOf } from '../imports/import-fixture.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, takePictures } from './browser.ts'
+import { describeInBrowser } from './describe-in-browser.ts'
 import { drop, people, users } from './dropped-files.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 // The main path. data-import-browser.long.test.ts has warnings, mistakes and other files.
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let dashboard: TestDashboard
-  let browser: Browser
-  beforeAll(async () => {
-    dashboard = await openTestDashboard()
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard.close()
-  })
-
+describeInBrowser((dashboard, openWindow) => {
   // second-day.md §1, Preview.
   test('a dropped file is previewed before it is sent: first rows, column types, and what is registered', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     await importFile(fixture, appId, 'user_id,age\nuser-1,20\n')
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     await takePictures(page, 'data-import')
     await expectAccessible(page)
@@ -61,7 +49,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('a person whose session ends during the upload is asked to sign in, and is not told that nothing was imported', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context } = await openWindow(browser, dashboard, email)
+    const { page, context } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     await drop(page, 'people.csv', Buffer.from(people))
     await page.getByRole('heading', { name: 'people.csv' }).waitFor()
@@ -81,7 +69,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
 
   test('the reason for a refusal is shown, and a lost answer sends the person to the list of imports', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    const { page, context } = await openWindow(browser, dashboard, email)
+    const { page, context } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     await drop(page, 'people.csv', Buffer.from(people))
     await page.getByRole('heading', { name: 'people.csv' }).waitFor()

@@ -1,12 +1,12 @@
 import { runImport } from '@sluice/imports'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, takePictures } from './browser.ts'
+import { describeInBrowser } from './describe-in-browser.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 const users = Array.from({ length: 200 }, (_, index) => `user-${index}`)
 const never = new AbortController().signal
@@ -33,18 +33,7 @@ async function expectTablesFitPhone(page: Page): Promise<void> {
   if (size !== null) await page.setViewportSize(size)
 }
 
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let dashboard: TestDashboard
-  let browser: Browser
-  beforeAll(async () => {
-    dashboard = await openTestDashboard()
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard.close()
-  })
-
+describeInBrowser((dashboard, openWindow) => {
   test('an import’s page updates while the import runs, shows its errors, and offers the error file', async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard, { BATCH_ROWS: '200' })
@@ -54,7 +43,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
       .updateTable('imports')
       .set({ stored_size: Buffer.byteLength(file) })
       .execute()
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/imports/${importId}`)
     await page.getByText('a worker takes it within seconds').waitFor()
 
@@ -100,7 +89,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     const cookies = await context.cookies()
     const stop = new AbortController()
     const headers = { Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
@@ -131,7 +120,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const storage = slowReads(fixture.storage, 8192, async (at) => {
       if (at >= file.length / 2) await middle.promise
     })
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), never)
     await page.goto(`/apps/${appId}/imports/${importId}`)
     await until(
@@ -158,7 +147,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const { appId, email } = await openAppWith(dashboard, users)
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, 'user_id,age\nuser-1,20\n')
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/imports`)
     await page.getByRole('cell').getByText('Queued').waitFor()
     await runImport(fixture.context, await claim(fixture, appId, importId), never)
@@ -174,7 +163,7 @@ describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
     const rows = (plan: string) =>
       `user_id,plan,city\n${users.map((user) => `${user},${plan},Oslo\n`).join('')}ghost,x,y\n`
     await importFile(fixture, appId, rows('basic'))
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     const runNewest = async () => {
       const { import_id: importId } = await dashboard.db
         .selectFrom('imports')

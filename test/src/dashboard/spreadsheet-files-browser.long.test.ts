@@ -1,31 +1,20 @@
 import { runImport } from '@sluice/imports'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, takePictures } from './browser.ts'
+import { describeInBrowser } from './describe-in-browser.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 import * as files from './spreadsheet-files.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 // Files as people have them: the data import page converts them in the browser.
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let dashboard: TestDashboard
-  let browser: Browser
-  beforeAll(async () => {
-    dashboard = await openTestDashboard()
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard.close()
-  })
-
+describeInBrowser((dashboard, openWindow) => {
   /** Opens the page for an app with three users and the registered keys `email` and `size`. */
   async function openPage() {
     const { appId, email } = await openAppWith(dashboard, ['user-1', 'user-2', 'user-3'])
     const fixture = fixtureOf(dashboard)
     await importFile(fixture, appId, 'user_id,email,size\nuser-3,old,0.5\n')
-    const { page, context, problems } = await openWindow(browser, dashboard, email)
+    const { page, context, problems } = await openWindow(email)
     await page.goto(`/apps/${appId}/data-import`)
     return { appId, fixture, page, context, problems }
   }

@@ -1,31 +1,21 @@
 import { gzipSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
 import { importFile } from '../imports/import-fixture.ts'
-import { openBrowser, openWindow, takePictures } from './browser.ts'
+import { takePictures } from './browser.ts'
+import { describeInBrowser } from './describe-in-browser.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 // Files in which one thing is unusual: the data import page neither guesses from it alone, nor forgets what was chosen.
-describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
-  let dashboard: TestDashboard
-  let browser: Browser
+describeInBrowser((dashboard, openWindow) => {
   let page: Page
   let appId: number
   let close: () => Promise<void>
-  beforeAll(async () => {
-    dashboard = await openTestDashboard()
-    browser = await openBrowser()
-    return async () => {
-      await browser.close()
-      await dashboard.close()
-    }
-  })
 
   async function openPage(): Promise<void> {
     const app = await openAppWith(dashboard, ['u1'])
     appId = app.appId
-    const opened = await openWindow(browser, dashboard, app.email)
+    const opened = await openWindow(app.email)
     page = opened.page
     close = () => opened.context.close()
     await page.goto(`/apps/${appId}/data-import`)

@@ -1,0 +1,24 @@
+import type { Browser } from 'playwright-core'
+import { beforeAll, describe, inject } from 'vitest'
+import { openBrowser, openWindow } from './browser.ts'
+import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+
+/** Opens a window in which this person is signed in. */
+type OpenWindow = (email: string) => ReturnType<typeof openWindow>
+
+/** Groups tests in Chromium, which share a dashboard. Skips them if there is no Chromium. */
+export function describeInBrowser(tests: (dashboard: TestDashboard, openWindow: OpenWindow) => void): void {
+  describe.skipIf(inject('chromium') === undefined)('in a browser', () => {
+    const dashboard = {} as TestDashboard
+    let browser: Browser
+    beforeAll(async () => {
+      Object.assign(dashboard, await openTestDashboard())
+      browser = await openBrowser()
+      return async () => {
+        await browser.close()
+        await dashboard.close()
+      }
+    })
+    tests(dashboard, (email) => openWindow(browser, dashboard, email))
+  })
+}
