@@ -1,10 +1,4 @@
-import { type Database, type RawBuilder, sql } from '@sluice/database'
-
-/**
- * First of the two integers that identify the lock: "user" in ASCII. The second integer is the app's ID. No other lock
- * uses this first integer.
- */
-const lockSpace = 0x75736572
+import { acquireLock, advisoryLocks, type Database, type RawBuilder, sql } from '@sluice/database'
 
 /**
  * Returns an expression that locks the users of an app against deletion. A transaction that selects it holds the lock
@@ -12,7 +6,7 @@ const lockSpace = 0x75736572
  * no row of a user is locked.
  */
 export function keepUsers(appId: number): RawBuilder<unknown> {
-  return sql`pg_advisory_xact_lock_shared(${lockSpace}::integer, ${appId}::integer)`
+  return sql`pg_advisory_xact_lock_shared(${advisoryLocks.usersOfApp}::integer, ${appId}::integer)`
 }
 
 /**
@@ -21,5 +15,5 @@ export function keepUsers(appId: number): RawBuilder<unknown> {
  * this lock before any other lock that imports acquire as well.
  */
 export async function lockUsersForDeletion(tx: Database, appId: number): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${lockSpace}::integer, ${appId}::integer)`.execute(tx)
+  await acquireLock(tx, 'usersOfApp', appId)
 }
