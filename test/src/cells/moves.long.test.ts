@@ -85,7 +85,7 @@ test('an app moves while clients write and its command is killed: nothing is los
       rows_applied: users.length,
     })
   const { rows } = await sql<{ n: number; age: number; users: number }>`
-    select (attributes ->> 'n')::integer as n, max((attributes ->> 'age')::integer) as age, count(*) as users
+    select (attributes -> 'n')::integer as n, max((attributes -> 'age')::integer) as age, count(*) as users
     from profiles where app_id = ${app.appId} and user_id like 'u%' group by 1
   `.execute(second.db)
   expect(rows).toEqual([{ n: imports.length, age, users: users.length }])
@@ -119,7 +119,7 @@ test('an app moves while clients write and its command is killed: nothing is los
   await sender.send(new PutObjectCommand({ ...target, Body: 'user_id,n\nu1,-1\n' }))
   sender.destroy()
   await until('the import of the upload', async () => {
-    const found = await sql`select from profiles where app_id = ${app.appId} and attributes ->> 'n' = '-1'`.execute(
+    const found = await sql`select from profiles where app_id = ${app.appId} and attributes -> 'n' = '-1'`.execute(
       second.db,
     )
     return found.rows.length === 1

@@ -169,8 +169,8 @@ test('a lookup of what cannot be a user ID says why', async () => {
 
 test('a datetime at midnight is shown as its date, which no time zone moves to another day', async () => {
   const { appId, page, member } = await openShop('dates@example.com')
-  const attributes = JSON.stringify({ last_seen: '2026-03-07 00:00:00.000' })
-  await sql`update profiles set attributes = ${attributes}::jsonb where app_id = ${appId} and user_id = 'user-1'`.execute(
+  const attributes = '"last_seen"=>"2026-03-07 00:00:00.000"'
+  await sql`update profiles set attributes = ${attributes} where app_id = ${appId} and user_id = 'user-1'`.execute(
     dashboard.db,
   )
   expect((await member.get(`${page}/user?user=user-1`)).text).toContain('<td class="as-is">2026-03-07</td>')

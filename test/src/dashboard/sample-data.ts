@@ -20,12 +20,11 @@ async function addUsersFrom(db: Database, appId: number, first: number, last: nu
   `.execute(db)
   await sql`
     insert into profiles (app_id, user_id, attributes, updated_at)
-    select ${appId}, 'user-' || n, jsonb_strip_nulls(jsonb_build_object(
-      'plan', (array['free', 'basic', 'premium'])[1 + n % 3],
-      'age', case when n % 2 = 0 then 18 + n % 60 end,
-      'score', (n % 1000) / 8.0,
-      'last_seen', to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD HH24:MI:SS.MS')
-    )), now()
+    select ${appId}, 'user-' || n, hstore(array['plan', 'score', 'last_seen'], array[
+        (array['free', 'basic', 'premium'])[1 + n % 3],
+        trim_scale((n % 1000) / 8.0)::text,
+        to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD HH24:MI:SS.MS')
+      ]) || case when n % 2 = 0 then hstore('age', (18 + n % 60)::text) else '' end, now()
     from generate_series(${first}::integer, ${last}::integer) as n
   `.execute(db)
 }

@@ -76,7 +76,8 @@ export async function columnsWithText(db: Database): Promise<string[]> {
     select c.table_name || '.' || c.column_name as name from information_schema.columns c
     join information_schema.tables t using (table_schema, table_name)
     where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
-      and c.data_type in ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'name', 'character varying')
+      and (c.udt_name = 'hstore'
+        or c.data_type in ('text', 'json', 'jsonb', 'bytea', 'ARRAY', 'name', 'character varying'))
     order by c.table_name || '.' || c.column_name collate "C"
   `.execute(db)
   return rows.map(({ name }) => name)

@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 /** Inserts the user's first profile without committing, so that every other writer of this profile waits. */
 const holdUpFirstProfileOf = (user: string, holder = other) =>
-  holder.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '{}', now())`, [
+  holder.query(`insert into profiles (app_id, user_id, attributes, updated_at) values ($1, $2, '', now())`, [
     appId,
     user,
   ])

@@ -100,14 +100,14 @@ export async function storedProfiles(
   { db }: Pick<Connection, 'db'>,
   appId: number,
 ): Promise<Record<string, Record<string, unknown>>> {
-  const rows = await db
-    .selectFrom('users as u')
-    .leftJoin('profiles as p', (join) => join.onRef('p.app_id', '=', 'u.app_id').onRef('p.user_id', '=', 'u.user_id'))
-    .select(['u.user_id', 'p.attributes'])
-    .where('u.app_id', '=', appId)
-    .orderBy('u.user_id')
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.user_id, row.attributes ?? {}]))
+  const { rows } = await sql<{ user_id: string; values: Record<string, string | number> | null }>`
+    select user_id, (
+        select json_object_agg(v.key, case when k.type in ('int', 'decimal') then to_json(v.value::numeric) else to_json(v.value) end)
+        from each(p.attributes) v left join profile_keys k on k.app_id = ${appId} and k.key = v.key
+      ) as values
+    from users u left join profiles p using (app_id, user_id) where app_id = ${appId} order by user_id
+  `.execute(db)
+  return Object.fromEntries(rows.map(({ user_id, values }) => [user_id, values ?? {}]))
 }
 
 /** Returns the statements that wait for a lock, optionally only for locks of one kind (as Postgres names it). */

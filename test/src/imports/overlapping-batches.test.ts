@@ -121,7 +121,7 @@ async function insertProfile(app: number, user: string) {
   const client = new pg.Client({ connectionString: fixture.database.url })
   await client.connect()
   await client.query('begin')
-  await client.query(`insert into profiles (app_id, user_id, attributes) values ($1, $2, '{"m": 1}')`, [app, user])
+  await client.query(`insert into profiles (app_id, user_id, attributes) values ($1, $2, 'm=>1')`, [app, user])
   const kept = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'
   return {
     untilConflict: () => until(`a batch with ${user} to wait`, async () => (await client.query(kept)).rowCount === 1),
@@ -220,7 +220,7 @@ test('if the first batch has to be written again, the batches that waited for it
   await update.commit()
   expect(await running).toMatchObject({ outcome: 'completed' })
   expect(await resultOf(fixture, app, importId)).toMatchObject({ view: { rows_total: 6, rows_applied: 6 } })
-  expect(await profilesOf(fixture, app)).toEqual({ ...allApplied, a1: { m: 1, n: 1 }, z: { n: 0 } })
+  expect(await profilesOf(fixture, app)).toEqual({ ...allApplied, a1: { m: '1', n: 1 }, z: { n: 0 } })
 })
 
 test('if a batch has to be written again, the following batches are still written once', async () => {

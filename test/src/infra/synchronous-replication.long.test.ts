@@ -139,7 +139,7 @@ describe('with synchronous replication', () => {
 async function lost(answered: ReadonlyMap<string, number>): Promise<string[]> {
   const { rows } = await onPrimary((db) =>
     sql<{ user_id: string; attributes: Record<string, number> }>`
-      select user_id, attributes from profiles where app_id = ${appId}
+      select user_id, hstore_to_json_loose(attributes) as attributes from profiles where app_id = ${appId}
     `.execute(db),
   )
   const stored = new Map(rows.map(({ user_id, attributes }) => [user_id, attributes]))

@@ -192,7 +192,7 @@ test('a request that waits for its beginning adds no member, invitation, access 
 async function addMany(users: number): Promise<void> {
   const ids = sql`select ${appId}::integer, 'many-' || n from generate_series(1, ${users}::integer) n`
   await sql`insert into users (app_id, user_id) ${ids}`.execute(fixture.database.db)
-  await sql`insert into profiles (app_id, user_id, attributes) select *, '{}' from (${ids}) ids`.execute(
+  await sql`insert into profiles (app_id, user_id, attributes) select *, '' from (${ids}) ids`.execute(
     fixture.database.db,
   )
 }

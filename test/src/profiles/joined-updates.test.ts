@@ -97,7 +97,7 @@ test('a locked user delays no other user, and is updated when the lock is releas
   const { locked, rest } = await database.db.transaction().execute(async (tx) => {
     await tx
       .updateTable('profiles')
-      .set({ attributes: JSON.stringify({ n: -1 }) })
+      .set({ attributes: 'n=>-1' })
       .where('app_id', '=', app)
       .where('user_id', '=', 'u3')
       .execute()

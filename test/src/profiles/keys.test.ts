@@ -11,6 +11,7 @@ import {
   showUser,
 } from '@sluice/profiles'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { pairKey } from '../../../packages/engine/batches/src/documents/pairs.ts'
 import { ProfileBatch } from '../../../packages/engine/batches/src/documents/profile-batch.ts'
 import { mergeProfiles } from '../../../packages/engine/batches/src/write/merge.ts'
 import { beforeLookup, lookUpUsers } from '../../../packages/engine/batches/src/write/user-lookups.ts'
@@ -57,7 +58,8 @@ const toRecord = (types: ReadonlyMap<string, ValueType>): Record<string, ValueTy
 
 /** Merges rows, each with a user's values by key, in one transaction. Returns which users are registered, in order. */
 async function merge(rows: [string, Record<string, string>][], types: Record<string, ValueType>): Promise<boolean[]> {
-  const batch = new ProfileBatch()
+  const { rows: oids } = await sql<{ hstore: number }>`select 'hstore'::regtype::integer as hstore`.execute(database.db)
+  const batch = new ProfileBatch(oids[0]?.hstore ?? 0)
   const users = rows.map(([id, values]) => {
     const user = batch.addRow(Buffer.from(id), 0, id.length)
     batch.addHash(user, hash('sha256', JSON.stringify(values), 'buffer'), 0)
@@ -73,7 +75,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       let start = 0
       batch.beginRow(Buffer.from(Object.values(values).join('')), true)
       for (const [key, value] of Object.entries(values)) {
-        batch.addValue(Buffer.from(`"${key}":`), start, start + value.length, types[key] ?? 'string')
+        batch.addValue(pairKey(key), start, start + value.length, types[key] ?? 'string')
         start += value.length
       }
       batch.keepRow(user, index)

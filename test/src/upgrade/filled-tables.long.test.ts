@@ -78,7 +78,7 @@ async function fill({ db }: TestDatabase): Promise<void> {
   `.execute(db)
   await sql`
     insert into profiles (app_id, user_id, attributes)
-    select 1, 'user-' || n, jsonb_build_object('n', n) from generate_series(1, ${users}::integer) n
+    select 1, 'user-' || n, hstore('n', n::text) from generate_series(1, ${users}::integer) n
   `.execute(db)
   await sql`
     insert into imports (app_id, source, state, object_key, content_type, finished_at)

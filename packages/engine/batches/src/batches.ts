@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readRows } from '@sluice/csv'
-import { NothingFound, ranOutOfTime, waitedTooLong } from '@sluice/database'
+import { NothingFound, ranOutOfTime, sql, waitedTooLong } from '@sluice/database'
 import type { FileProgress } from './columns/columns.ts'
 import type { BatchContext } from './context.ts'
 import { ProfileBatch } from './documents/profile-batch.ts'
@@ -23,7 +23,7 @@ import { ProfileExpectation } from './write/profile-expectation.ts'
 import { TypesChanged } from './write/register-keys.ts'
 
 /** The rest of a file that is to be written. */
-export interface BatchesOptions extends Omit<BatchContext, 'lockSpace'> {
+export interface BatchesOptions extends Omit<BatchContext, 'lockSpace' | 'hstoreOid'> {
   committed: FileProgress
   /** Byte offset of the first row to write in the uncompressed file. */
   position: number
@@ -56,10 +56,10 @@ const [unknownBytes, knownBytes] = [2 ** 20, 2 ** 21]
 export async function openBatches(options: BatchesOptions): Promise<Batches | undefined> {
   const app = await options.db
     .selectFrom('apps')
-    .select('row_hash_secret')
+    .select(['row_hash_secret', sql<number>`'hstore'::regtype::integer`.as('hstore_oid')])
     .where('app_id', '=', options.owner.appId)
     .executeTakeFirst()
-  return app === undefined ? undefined : new Batches(options, new RowHashes(app.row_hash_secret))
+  return app === undefined ? undefined : new Batches(options, new RowHashes(app.row_hash_secret), app.hstore_oid)
 }
 
 /** A batch that was sent to the database. */
@@ -105,11 +105,11 @@ export class Batches {
   /** Rows that were committed so far, and how many of them changed nothing. Undefined once that has been used. */
   #repeated: { rows: number; unchanged: number } | undefined = { rows: 0, unchanged: 0 }
 
-  constructor(options: BatchesOptions, rowHashes: RowHashes) {
+  constructor(options: BatchesOptions, rowHashes: RowHashes, hstoreOid: number) {
     const { columns, types, rowsTotal, batchRows } = options.committed
     this.size = new BatchSize(batchRows)
     this.#options = options
-    this.#context = { ...options, lockSpace: randomInt(-(2 ** 31), 2 ** 31) }
+    this.#context = { ...options, hstoreOid, lockSpace: randomInt(-(2 ** 31), 2 ** 31) }
     this.#rowHashes = rowHashes
     this.#rows = rowsTotal
     this.#types = columns === null ? undefined : types
@@ -120,7 +120,7 @@ export class Batches {
     const { db, owner, columns, committed, position, maxRows } = this.#options
     const limits = {
       rows: maxRows,
-      keyBytes: columns.jsonKeys.map((key) => (key === undefined ? 0 : key.length + 1)),
+      keyBytes: columns.pairKeys.map((key) => key?.length ?? 0),
       firstRows: committed.columns === null ? firstRows : maxRows,
       firstEnd: committed.batchEnd ?? position,
     }
@@ -154,9 +154,9 @@ export class Batches {
    * transaction may have. If they may register keys, waits for their commit as well. Returns the other rows.
    */
   async #addPart(rows: RowBatch): Promise<RowBatch | undefined> {
-    const { columns } = this.#context
+    const { columns, hstoreOid } = this.#context
     const memory = this.#freeMemory.pop()
-    const empty = memory ?? { profileBatch: new ProfileBatch(), keptRows: new KeptRows(columns.names) }
+    const empty = memory ?? { profileBatch: new ProfileBatch(hstoreOid), keptRows: new KeptRows(columns.names) }
     const [assigned, rest] = await assignUsers(rows, empty, { columns, rowHashes: this.#rowHashes }, this.#mostUnknown)
     countSpellings(assigned, columns)
     const batch = prepareBatch(assigned, columns)

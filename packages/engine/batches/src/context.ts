@@ -14,6 +14,8 @@ export interface BatchContext {
   keyLimit: number
   /** First of the two integers that identify their locks. It is random, so that no two files block each other. */
   lockSpace: number
+  /** OID of the type of documents, which differs between databases. */
+  hstoreOid: number
 }
 
 /** Whose rows these are. */

@@ -1,7 +1,7 @@
 export { Batches, openBatches } from './batches.ts'
 export { ChangeLines, changesFileColumns, changesFileHeader } from './changes/change-lines.ts'
 export { changedRowsOf, decompressedRows } from './changes/changed-rows.ts'
-export { changesFound, countsByKey } from './changes/find-changes.ts'
+export { aggregatedDocument, changesFound, countsByKey } from './changes/find-changes.ts'
 export type { Columns, FileOptions, FileProgress } from './columns/columns.ts'
 export { openColumns } from './columns/open-columns.ts'
 export type { ProgressStatements, WrittenBatch } from './context.ts'

@@ -173,7 +173,7 @@ async function deleteProfiles(tx: Database, appId: number, { gone }: Batch): Pro
         offset 0
       ) g
       where p.app_id = g.app_id and p.user_id = g.user_id
-      returning g.request_id, (select count(*) from jsonb_object_keys(p.attributes)) as values
+      returning g.request_id, cardinality(akeys(p.attributes)) as values
     )
     update deletion_requests r set values_deleted = r.values_deleted + e.values
     from (select request_id, sum(values) as values from emptied group by request_id) e

@@ -15,13 +15,13 @@ export interface ExportColumn {
  * `copy` accepts no parameters, so the keys are literals.
  */
 export function copyStatement(appId: number, columns: readonly ExportColumn[]): string {
-  const cells = columns.map(({ key, type }) => cell(`p.attributes ->> ${pg.escapeLiteral(key)}`, type))
+  const cells = columns.map(({ key, type }) => cell(`p.attributes -> ${pg.escapeLiteral(key)}`, type))
   // Large profiles are stored compressed, or out of line. `||` unpacks a profile once, and `offset 0` keeps the planner
   // from repeating it for each key.
   return `copy (
     select ${['p.user_id', ...cells].join(', ')}
     from (
-      select u.user_id, p.attributes || '{}' as attributes
+      select u.user_id, p.attributes || ''::hstore as attributes
       from users u left join profiles p on p.app_id = u.app_id and p.user_id = u.user_id
       where u.app_id = ${Math.trunc(appId)} order by u.user_id
       offset 0

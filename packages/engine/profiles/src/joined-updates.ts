@@ -93,7 +93,7 @@ async function writeStatement(
       ) p
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
-      select app_id, user_id, document::jsonb, now() from free
+      select app_id, user_id, document::hstore, now() from free
       ${mergeIntoExisting}
     )
     select array_agg(ordinal::integer) as written from free

@@ -88,7 +88,7 @@ async function statisticsOf(db: Database, sample: Sample) {
     select null as key, count(*) as filled, '{}'::text[] as examples from sample
     union all
     select key, count(*), (array_agg(distinct left(value, ${exampleLength + 1})))[1:${sql.raw(String(maxExamples))}]
-    from sample join profiles using (app_id, user_id), jsonb_each_text(attributes) group by key
+    from sample join profiles using (app_id, user_id), each(attributes) group by key
   `.execute(db)
   const found = new Map(
     rows.flatMap(({ key, filled, examples }) =>

@@ -3,6 +3,7 @@ import { type Database, encodeTextArray, prepared, retryConflicts } from '@sluic
 import { mergeIntoExisting } from './existing-profile.ts'
 import { DisabledKeys, registerInOrder, registerKeys, TypeConflict } from './keys.ts'
 import { userIdProblem } from './users.ts'
+import { plainNumber } from './values/plain-number.ts'
 
 /** The user ID is not registered (service.md, Profile update request; service.md, Errors: code 1002). */
 export class UnregisteredUser extends Error {
@@ -41,9 +42,11 @@ export async function updateProfile(db: Database, update: ProfileUpdate, keyLimi
   await registerInOrder(update.appId, () => retryConflicts(() => registerAndWrite(db, update, keyLimit)))
 }
 
-/** Returns the values of entries by key, as JSON. */
+/** Returns the values of entries by key, as the text of an `hstore`. */
 export function documentOf(latest: ReadonlyMap<string, ProfileEntry>): string {
-  return JSON.stringify(Object.fromEntries([...latest].map(([key, { value }]) => [key, value])))
+  const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+  const textOf = (value: string | number) => (typeof value === 'number' ? plainNumber(value) : value)
+  return Array.from(latest, ([key, { value }]) => `${quoted(key)}=>${quoted(textOf(value))}`).join()
 }
 
 /** Registers keys and writes values. Locks keys before users, as an import does, so that the two never deadlock. */
@@ -85,7 +88,7 @@ async function writeValues(
       select app_id, user_id from users where app_id = ${appId}::integer and user_id = ${userId} for key share
     ), written as (
       insert into profiles as p (app_id, user_id, attributes, updated_at)
-      select app_id, user_id, ${document}::jsonb, now() from found where not exists (select from deviating)
+      select app_id, user_id, ${document}::hstore, now() from found where not exists (select from deviating)
       ${mergeIntoExisting}
     )
     select exists (select from found) as is_user,

@@ -72,15 +72,17 @@ export async function showUser(db: Database, appId: number, userId: string): Pro
         .onRef('campaign_targets.app_id', '=', 'users.app_id')
         .onRef('campaign_targets.user_id', '=', 'users.user_id'),
     )
-    .select(['users.user_id', 'profiles.attributes', 'campaign_targets.user_id as target'])
+    .select(['users.user_id', 'campaign_targets.user_id as target'])
+    .select(sql<Record<string, string> | null>`hstore_to_json(profiles.attributes)`.as('values'))
     .where('users.app_id', '=', appId)
     .where('users.user_id', '=', userId)
     .executeTakeFirst()
   if (user === undefined) return undefined
   const keys = await registeredKeys(db, appId)
-  const profiles = Object.entries(user.attributes ?? {}).flatMap(([key, value]) => {
-    const registered = keys.get(key)
-    return registered?.enabled === true ? [[key, { type: registered.type, value }] as const] : []
+  const profiles = Object.entries(user.values ?? {}).flatMap(([key, text]) => {
+    const { type, enabled } = keys.get(key) ?? { enabled: false }
+    if (type === undefined || !enabled) return []
+    return [[key, { type, value: type === 'int' || type === 'decimal' ? Number(text) : text }] as const]
   })
   return {
     user_id: user.user_id,

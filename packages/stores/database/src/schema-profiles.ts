@@ -1,5 +1,5 @@
 import type { ExportState, ValueType } from '@sluice/contract'
-import type { Generated, JSONColumnType } from 'kysely'
+import type { Generated } from 'kysely'
 import type { NullableTimestamp, Timestamp } from './timestamps.ts'
 
 export interface UsersTable {
@@ -12,8 +12,8 @@ export interface UsersTable {
 export interface ProfilesTable {
   app_id: number
   user_id: string
-  /** Profile values by key: a JSON string, number, or UTC time string, typed by `profile_keys`. */
-  attributes: JSONColumnType<Record<string, string | number>, string | undefined, string>
+  /** `hstore`: the texts of values by key, typed by `profile_keys`. A number has no exponent, and a time is in UTC. */
+  attributes: string
   updated_at: Timestamp
   /**
    * Hash of the last imported row that was merged, if `attributes` still hold its values; otherwise null. Any other

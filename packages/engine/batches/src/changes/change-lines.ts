@@ -1,8 +1,8 @@
 import type { ValueType } from '@sluice/contract'
 import { headerLine, LineWriter } from '@sluice/csv'
+import { Pairs } from '../documents/pairs.ts'
 import { type ChangedRow, readChangedRows } from './changed-rows.ts'
-import { JsonMembers } from './json-members.ts'
-import { MemberKeys } from './member-keys.ts'
+import { PairKeys } from './pair-keys.ts'
 
 /** The columns of a changes file. */
 export const changesFileColumns = ['user_id', 'key', 'type', 'before', 'after']
@@ -30,7 +30,7 @@ interface ChangedKey {
 export class ChangeLines {
   /** The first changed row that did not fit. No row after it is written. */
   endsBeforeRow: number | undefined
-  readonly #keys: MemberKeys<ChangedKey | undefined>
+  readonly #keys: PairKeys<ChangedKey | undefined>
   readonly #writer = new LineWriter()
   readonly #found: ChangedKey[] = []
   #left: number
@@ -38,7 +38,7 @@ export class ChangeLines {
   /** Accepts the columns in their order, their types, and the bytes that all lines may take. */
   constructor(columns: readonly string[], types: Readonly<Record<string, ValueType>>, maxBytes: number) {
     const places = new Map(columns.map((key, place) => [key, place]))
-    this.#keys = new MemberKeys((key) => {
+    this.#keys = new PairKeys((key) => {
       const [place, type] = [places.get(key), Object.hasOwn(types, key) ? types[key] : undefined]
       if (place === undefined || type === undefined) return undefined
       return { place, type, cells: cellsOf(key, type), beforeStart: -1, beforeEnd: -1, afterStart: -1, afterEnd: -1 }
@@ -73,7 +73,7 @@ export class ChangeLines {
       // The user's cell is the same in each line of the row.
       if (idLength > 0) writer.copy(writer.bytes, start, start + idLength)
       else {
-        this.#writeText(content, row.idStart, row.idEnd)
+        writer.value(content, row.idStart, row.idEnd)
         idLength = writer.length - start
       }
       writer.copy(key.cells, 0, key.cells.length)
@@ -89,20 +89,20 @@ export class ChangeLines {
   #changesOf(content: Buffer, { before, after }: ChangedRow): readonly ChangedKey[] {
     const found = this.#found
     found.length = 0
-    const old = new JsonMembers(content, before)
+    const old = new Pairs(content, before)
     while (old.next()) {
       const key = this.#keys.find(content, old)
       if (key === undefined) continue
       key.beforeStart = old.valueStart
-      key.beforeEnd = old.valueEnd
+      key.beforeEnd = old.end
       found.push(key)
     }
-    const young = new JsonMembers(content, after)
+    const young = new Pairs(content, after)
     while (young.next()) {
       const key = this.#keys.find(content, young)
       if (key === undefined) continue
       key.afterStart = young.valueStart
-      key.afterEnd = young.valueEnd
+      key.afterEnd = young.end
       if (key.beforeStart === -1) found.push(key)
     }
     // Most rows have their keys in the order of the columns. Sorting takes as long as all else.
@@ -113,37 +113,23 @@ export class ChangeLines {
   #writeValue(content: Buffer, start: number, end: number, type: ValueType): void {
     const writer = this.#writer
     if (start === -1) writer.copy(comma, 0, 1)
-    else if (type === 'string' && end - start === 2) writer.copy(emptyString, 0, emptyString.length)
-    else if (type === 'string') this.#writeText(content, start + 1, end - 1)
-    else if (type === 'datetime') {
-      writer.copy(content, start + 1, end - 1)
-      writer.bytes[writer.length - (end - start - 2) + dateBytes] = capitalT
-      writer.copy(utc, 0, utc.length)
-    } else if (isPlain(content, start, end, type)) {
-      writer.copy(content, start, end)
-      writer.copy(comma, 0, 1)
-    } else {
-      const number = plainNumber(content.toString('latin1', start, end))
-      const value = Buffer.from(type === 'int' || number.includes('.') ? `${number},` : `${number}.0,`)
-      writer.copy(value, 0, value.length)
-    }
-  }
-
-  /** Writes the cell of a JSON string, from after its opening quote to its closing quote. */
-  #writeText(content: Buffer, start: number, end: number): void {
-    if (!has(content, backslash, start, end)) this.#writer.value(content, start, end)
+    else if (type === 'string' && start === end) writer.copy(emptyString, 0, emptyString.length)
+    else if (type === 'string') writer.value(content, start, end)
     else {
-      const text = Buffer.from(JSON.parse(`"${content.toString('utf8', start, end)}"`))
-      this.#writer.value(text, 0, text.length)
+      writer.copy(content, start, end)
+      if (type === 'datetime') writer.bytes[writer.length - (end - start) + dateBytes] = capitalT
+      const after = type === 'datetime' ? utc : type === 'int' || has(content, point, start, end) ? comma : fraction
+      writer.copy(after, 0, after.length)
     }
   }
 }
 
-const [backslash, capitalT, point, smallE, capitalE] = [0x5c, 0x54, 0x2e, 0x65, 0x45]
+const [capitalT, point] = [0x54, 0x2e]
 const comma = Buffer.from(',')
 const emptyString = Buffer.from('"",')
-/** The end of a time, after its bytes in a document. */
+/** What follows the text of a time, and of a decimal without a point. */
 const utc = Buffer.from('Z,')
+const fraction = Buffer.from('.0,')
 const dateBytes = '2024-03-31'.length
 
 function isInOrder(keys: readonly ChangedKey[]): boolean {
@@ -160,12 +146,6 @@ function has(content: Buffer, byte: number, start: number, end: number): boolean
   return false
 }
 
-/** Whether a number is written as in an export: without an exponent, and a decimal with a point. */
-function isPlain(content: Buffer, start: number, end: number, type: 'int' | 'decimal'): boolean {
-  if (has(content, smallE, start, end) || has(content, capitalE, start, end)) return false
-  return type === 'int' || has(content, point, start, end)
-}
-
 /** Returns cells with their commas. */
 function cellsOf(...texts: string[]): Buffer {
   const writer = new LineWriter()
@@ -174,15 +154,4 @@ function cellsOf(...texts: string[]): Buffer {
     writer.value(bytes, 0, bytes.length)
   }
   return writer.take()
-}
-
-/** Returns a number without an exponent, as Postgres writes it. */
-function plainNumber(text: string): string {
-  const [mantissa = '', exponent] = text.toLowerCase().split('e')
-  if (exponent === undefined) return text
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)\.?(\d*)$/.exec(mantissa) ?? []
-  const point = whole.length + Number(exponent)
-  const digits = `${'0'.repeat(Math.max(0, 1 - point))}${whole}${fraction}`.padEnd(point, '0')
-  const at = Math.max(1, point)
-  return `${sign}${digits.slice(0, at)}${at < digits.length ? `.${digits.slice(at)}` : ''}`
 }

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from '@sluice/database'
+import { Pairs } from '../documents/pairs.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
 import { changedRowsOf, FirstRowsWriter } from './changed-rows.ts'
-import { JsonMembers } from './json-members.ts'
-import { MemberKeys } from './member-keys.ts'
+import { PairKeys } from './pair-keys.ts'
 
 /** A checked batch whose changes are looked for. */
 interface CheckedRows {
@@ -40,7 +40,7 @@ async function changesOfFirstRows(
 ): Promise<RawBuilder<unknown>> {
   const writer = new FirstRowsWriter(users.length)
   const added: { key: string; count: number }[] = []
-  const counted = new MemberKeys((key) => {
+  const counted = new PairKeys((key) => {
     const count = { key, count: 0 }
     added.push(count)
     return count
@@ -49,8 +49,8 @@ async function changesOfFirstRows(
   for (const row of batch.rowsOf(users)) {
     const number = precedingRows + row.row + 1
     first ??= number
-    const members = new JsonMembers(row.documents, row.documentStart)
-    while (members.next()) counted.find(row.documents, members).count++
+    const pairs = new Pairs(row.documents, row.documentStart)
+    while (pairs.next()) counted.find(row.documents, pairs).count++
     if (keepsRows) writer.add(number, row)
   }
   const keys = added.map(({ key, count }) => [key, { added: count }])
@@ -69,36 +69,35 @@ function changesOfRows(
 ): RawBuilder<unknown> {
   const { ids, documents, numbers } = batch.rowArrays(users)
   const areRepeated = users.some((user) => batch.isRepeated(user))
-  const stored = sql`coalesce(s.attributes -> c.key, 'null')`
+  const stored = sql`s.attributes -> c.key`
   const before = areRepeated
-    ? sql`coalesce(lag(c.value) over (partition by g.user_id, c.key order by g.row), ${stored})`
+    ? sql`lag(c.value, 1, ${stored}) over (partition by g.user_id, c.key order by g.row)`
     : stored
-  const storedValues = areRepeated ? sql`(select count(*) from jsonb_object_keys(attributes))` : sql`1`
+  const storedValues = areRepeated ? sql`cardinality(akeys(attributes))` : sql`1`
   return sql`
     with given as materialized (
-      select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
+      select unnest(${ids}::text[]) as user_id, unnest(${documents}::hstore[]) as document,
         ${precedingRows}::bigint + 1 + unnest(${numbers}::integer[]) as row
     ), stored as materialized (
-      select user_id, attributes || '{}' as attributes from profiles
+      select user_id, attributes || ''::hstore as attributes from profiles
       where app_id = ${appId}::integer and user_id = any(${batch.idArray(users)}::text[])
       ${dryRun ? sql`` : sql`for no key update`}
     ), cells as (
       select g.user_id, g.row, c.key, c.value as after, ${before} as before
-      from given g cross join lateral jsonb_each(g.document) c left join stored s on s.user_id = g.user_id
+      from given g cross join lateral each(g.document) c left join stored s on s.user_id = g.user_id
     ), changes as materialized (
-      select user_id, row, key, after, before, before = 'null' as is_added, after = 'null' as is_removed
-      from cells where before <> after
+      select user_id, row, key, after, before, before is null as is_added, after is null as is_removed
+      from cells where before is distinct from after
     ), changed_rows as (
       select user_id, row, count(*) filter (where is_added) - count(*) filter (where is_removed) as more_values,
-        jsonb_object_agg(key, before) filter (where not is_added) as before,
-        jsonb_object_agg(key, after) filter (where not is_removed) as after, bool_or(is_removed) as is_removing
+        ${aggregatedDocument('before')} as before, ${aggregatedDocument('after')} as after, bool_or(is_removed) as is_removing
       from changes group by user_id, row
     ), placed as (
       select r.*, coalesce(s.stored_values, 0) + coalesce(sum(r.more_values) over (
           partition by r.user_id order by r.row rows between unbounded preceding and 1 preceding
         ), 0) = 0 as is_created
       from changed_rows r left join (
-        select user_id, ${storedValues} as stored_values from stored where attributes <> '{}'
+        select user_id, ${storedValues} as stored_values from stored where attributes <> ''::hstore
       ) s on s.user_id = r.user_id
     )
     select jsonb_build_object(
@@ -125,3 +124,9 @@ export function countsByKey(changes: RawBuilder<unknown>): RawBuilder<unknown> {
 
 /** The counts that a statement with {@link findChanges} has noted in its transaction; null if there is none. */
 export const changesFound = sql`nullif(current_setting('sluice.changes', true), '')::jsonb`
+
+/** Returns an expression for the document of values in this column of a group, by `key`; null if it has none. */
+export function aggregatedDocument(column: string): RawBuilder<unknown> {
+  const hasValue = sql`filter (where ${sql.ref(column)} is not null)`
+  return sql`hstore(array_agg(key) ${hasValue}, array_agg(${sql.ref(column)}) ${hasValue})`
+}

@@ -8,6 +8,7 @@ import {
   type ValueType,
 } from '@sluice/contract'
 import { type InferenceWarning, type RegisteredKey, SpellingLosses } from '@sluice/profiles'
+import { pairKey } from '../documents/pairs.ts'
 
 /** What the sender of a file decided about its columns. */
 export interface FileOptions {
@@ -94,7 +95,7 @@ export class Columns {
   /** Warnings about columns that are ignored, or were in a part of the file. */
   readonly #ignored: Map<string, ImportWarning>
   #inDocumentOrder: readonly ProfileColumn[] | undefined
-  #jsonKeys: readonly (Buffer | undefined)[] | undefined
+  #pairKeys: readonly (Buffer | undefined)[] | undefined
   #derived: Derived | undefined
 
   /** Accepts the header's names. */
@@ -129,10 +130,7 @@ export class Columns {
     }
   }
 
-  /**
-   * The profile columns in the order in which Postgres stores keys of a `jsonb`, first by length, then by bytes. So it
-   * need not sort the keys of each document.
-   */
+  /** The profile columns in the order of an `hstore`, by length, then by bytes: Postgres need not sort. */
   get inDocumentOrder(): readonly ProfileColumn[] {
     this.#inDocumentOrder ??= this.profiles
       .map((column) => ({ column, key: Buffer.from(column.key) }))
@@ -141,24 +139,24 @@ export class Columns {
     return this.#inDocumentOrder
   }
 
-  /** `"key":` of a JSON object in UTF-8, by index in a row; undefined for a column that never goes into profiles. */
-  get jsonKeys(): readonly (Buffer | undefined)[] {
-    if (this.#jsonKeys === undefined) {
-      const jsonKeys: (Buffer | undefined)[] = this.names.map(() => undefined)
-      for (const { index, key } of this.profiles) jsonKeys[index] = Buffer.from(`${JSON.stringify(key)}:`)
-      this.#jsonKeys = jsonKeys
+  /** By index in a row, the beginning of a pair; undefined for a column that never goes into profiles. */
+  get pairKeys(): readonly (Buffer | undefined)[] {
+    if (this.#pairKeys === undefined) {
+      const pairKeys: (Buffer | undefined)[] = this.names.map(() => undefined)
+      for (const { index, key } of this.profiles) pairKeys[index] = pairKey(key)
+      this.#pairKeys = pairKeys
     }
-    return this.#jsonKeys
+    return this.#pairKeys
   }
 
-  /** Like `jsonKeys`, without ignored columns. Returns the same object until a column is ignored or applied again. */
+  /** Like `pairKeys`, without ignored columns. Returns the same object until a column is ignored or applied again. */
   get writtenKeys(): readonly (Buffer | undefined)[] {
     const derived = this.#derive()
     if (derived.writtenKeys === undefined) {
       const ignored = new Set(this.profiles.filter((column) => column.ignored).map(({ index }) => index))
-      const { jsonKeys } = this
+      const { pairKeys } = this
       derived.writtenKeys =
-        ignored.size === 0 ? jsonKeys : jsonKeys.map((key, index) => (ignored.has(index) ? undefined : key))
+        ignored.size === 0 ? pairKeys : pairKeys.map((key, index) => (ignored.has(index) ? undefined : key))
     }
     return derived.writtenKeys
   }

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { hstoreOid, valuesIn } from './pairs.fixture.ts'
+import { pairKey } from './pairs.ts'
 import { ProfileBatch } from './profile-batch.ts'
 
 /** Reads rows in the binary format of `copy`, by its description in the documentation of Postgres. */
@@ -31,7 +33,7 @@ const anyRows = fc.array(
 )
 
 test('the rows have app, ID, hash and document of the chosen users, and no hash if a user has several rows', () => {
-  const batch = new ProfileBatch()
+  const batch = new ProfileBatch(hstoreOid)
   fc.assert(
     fc.property(anyRows, fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.func(fc.boolean()), (rows, appId, isChosen) => {
       batch.clear()
@@ -44,7 +46,7 @@ test('the rows have app, ID, hash and document of the chosen users, and no hash 
       for (const [index, { value }] of rows.entries()) {
         const cell = Buffer.from(String(value))
         batch.beginRow(cell, true)
-        batch.addValue(Buffer.from('"n":'), 0, cell.length, 'int')
+        batch.addValue(pairKey('n'), 0, cell.length, 'int')
         batch.keepRow(numbers[index] ?? 0, index)
       }
       const chosen = [...new Set(numbers)].filter((user) => isChosen(user))
@@ -54,16 +56,15 @@ test('the rows have app, ID, hash and document of the chosen users, and no hash 
           appId,
           user: own[0]?.user,
           hash: own.length === 1 ? own[0]?.hash : undefined,
-          values: { n: own.at(-1)?.value },
+          values: { n: String(own.at(-1)?.value) },
         }
       })
       const read = valuesOf(batch.copyRows(appId, chosen)).map(([app, user, hash, document]) => {
-        expect(document?.[0]).toBe(1) // the version of jsonb
         return {
           appId: app?.readInt32BE(),
           user: user?.toString(),
           hash: hash?.toString('latin1'),
-          values: JSON.parse(document?.subarray(1).toString() ?? ''),
+          values: document === null || document === undefined ? undefined : valuesIn(document),
         }
       })
       // The rows come in about the order of the IDs (key-order.test.ts).

@@ -8,9 +8,6 @@ export const copyColumns = ['app_id', 'user_id', 'row_hash', 'attributes'] as co
 const lengthOf4 = [0, 0, 0, 4]
 const nullValue = Buffer.from([0xff, 0xff, 0xff, 0xff])
 
-/** The binary form of `jsonb` begins with the version of its format. Version 1 is JSON text. */
-const jsonVersion = 1
-
 /** The lists of a batch: IDs and hashes by user, documents by their numbers. */
 interface BatchLists {
   id: ElementList
@@ -40,7 +37,7 @@ export function writeCopyRows(
     id.writeTo(writer, user)
     if (isZero(hash, user)) writer.write(nullValue)
     else hash.writeTo(writer, user)
-    writeDocument(writer, document, documentOfUser(documentOf, user))
+    document.writeTo(writer, documentOfUser(documentOf, user))
   }
   return writer.bytes.subarray(0, writer.length)
 }
@@ -60,11 +57,4 @@ function isZero(list: ElementList, element: number): boolean {
   const end = list.endOf(element)
   for (let at = list.startOf(element); at < end; at++) if (bytes[at] !== 0) return false
   return true
-}
-
-function writeDocument(writer: ByteWriter, documents: ElementList, document: number): void {
-  const [start, end] = [documents.startOf(document), documents.endOf(document)]
-  writer.writeInt32(end - start + 1)
-  writer.writeByte(jsonVersion)
-  writer.write(documents.writer.bytes, start, end)
 }

@@ -9,7 +9,7 @@ const lengthBytes = 4
 export class ElementList {
   /** Receives the content of the open element. */
   readonly writer = new ByteWriter(2 ** 16)
-  readonly #type: 'text' | 'uuid'
+  readonly #elementOid: number
   /** The offset of each element, which begins with its length. The last entry is the offset of the next element. */
   #offsets = new Uint32Array(2 ** 10)
   /** Memory for the first array of chosen elements since the list was cleared. */
@@ -17,8 +17,9 @@ export class ElementList {
   #isChosenInUse = false
   count = 0
 
-  constructor(type: 'text' | 'uuid') {
-    this.#type = type
+  /** Accepts the OID of the elements' type. */
+  constructor(elementOid: number) {
+    this.#elementOid = elementOid
     this.clear()
   }
 
@@ -89,7 +90,7 @@ export class ElementList {
 
   /** Returns the array of all elements without copying it. */
   array(): Buffer {
-    writeArrayHeader(this.writer.bytes, this.#type, this.count)
+    writeArrayHeader(this.writer.bytes, this.#elementOid, this.count)
     return this.writer.bytes.subarray(0, this.writer.length)
   }
 
@@ -101,7 +102,7 @@ export class ElementList {
     let length = headerBytes
     for (const element of elements) length += this.#offset(element + 1) - this.#offset(element)
     const array = this.#room(length)
-    let at = writeArrayHeader(array, this.#type, elements.length)
+    let at = writeArrayHeader(array, this.#elementOid, elements.length)
     for (let index = 0; index < elements.length; ) {
       // Adjacent elements are copied in one call.
       const first = elements[index] ?? 0

@@ -1,10 +1,11 @@
+import { textOid } from '@sluice/database'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ElementList } from './element-list.ts'
 import { inKeyOrder } from './key-order.ts'
 
 function listOf(ids: readonly string[]): ElementList {
-  const list = new ElementList('text')
+  const list = new ElementList(textOid)
   for (const id of ids) {
     const bytes = Buffer.from(id)
     list.begin().write(bytes, 0, bytes.length)

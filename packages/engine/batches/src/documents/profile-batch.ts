@@ -1,18 +1,15 @@
 import type { ValueType } from '@sluice/contract'
+import { textOid, uuidOid } from '@sluice/database'
 import { ByteWriter, type RowProblem } from '@sluice/profiles'
 import { hashOf } from '../hashes/user-hash.ts'
 import { documentOfUser, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { inKeyOrder } from './key-order.ts'
+import { keyOf, lengthBytes, noValue, writeJoinedPairs } from './pairs.ts'
 import { UserIndex } from './user-index.ts'
 
-/** Stands for a missing hash. 16 bytes are enough that two rows of one user never have the same hash by chance. */
+/** Stands for a missing hash. With 16 bytes, two rows of one user never have the same hash by chance. */
 const noHash = Buffer.alloc(16)
-
-const openingBrace = 0x7b
-const closingBrace = 0x7d
-const comma = 0x2c
-const jsonNull = Buffer.from('null')
 
 /**
  * What may come next:
@@ -43,16 +40,16 @@ export interface RowOfBatch {
  *
  * 1. {@link addRow} adds the user of each row, and {@link addHash} a hash of the row. A lookup needs no more than that.
  * 2. {@link beginRow}, {@link addValue} or {@link addRemoval} for each key, then {@link keepRow} or {@link dropRow} add
- *    the values of the rows that are to be written. They become JSON documents in the bytes that Postgres accepts,
- *    without an object for each value. Later rows of a user win, key by key.
+ *    the values of the rows that are to be written. They become documents in the bytes that Postgres accepts
+ *    (`pairs.ts`), without an object for each value. Later rows of a user win, key by key.
  * 3. {@link documentArray} and {@link copyRows} return the documents. Buffers are valid until {@link clear}, which
  *    begins at 1 again, or {@link clearValues}, which begins at 2 again. Both keep the memory.
  */
 export class ProfileBatch {
-  readonly #ids = new ElementList('text')
+  readonly #ids = new ElementList(textOid)
   readonly #index = new UserIndex(this.#ids)
-  readonly #documents = new ElementList('text')
-  readonly #hashes = new ElementList('uuid')
+  readonly #documents: ElementList
+  readonly #hashes = new ElementList(uuidOid)
   readonly #rowWriter = new ByteWriter(2 ** 10)
   /** By user, the number of its document; -1 if it has none. */
   readonly #documentOf: number[] = []
@@ -61,22 +58,31 @@ export class ProfileBatch {
   /** By user with several rows, the documents of the rows in order. They are joined when the batch is complete. */
   readonly #rowsOf = new Map<number, number[]>()
   #phase: Phase = 'users'
-  #hasRemovals = false
+  /** Pairs of the open row, and the beginnings of pairs without a value. */
+  #pairs = 0
+  readonly #removals = new Set<Buffer>()
   /** The bytes that hold the cells of the open row, and whether they are known to be UTF-8 without NUL. */
   #source: Buffer = noHash
   #isText = false
 
-  /** Whether rows remove keys from profiles. The documents hold null for these keys. */
-  get hasRemovals(): boolean {
-    return this.#hasRemovals
+  /** Accepts the OID of `hstore` in the database that the documents are for. */
+  constructor(hstoreOid: number) {
+    this.#documents = new ElementList(hstoreOid)
   }
 
-  /** The number of users. */
+  /** The keys that rows remove from profiles. Documents have no value for such a key of their row. */
+  get removedKeys(): string[] {
+    return Array.from(this.#removals, keyOf)
+  }
+
+  get hasRemovals(): boolean {
+    return this.#removals.size > 0
+  }
+
   get size(): number {
     return this.#ids.count
   }
 
-  /** Removes users and values. */
   clear(): void {
     this.#index.clear()
     this.#ids.clear()
@@ -92,7 +98,7 @@ export class ProfileBatch {
     this.#rowOf.length = 0
     this.#documentOf.fill(-1)
     for (const rows of this.#rowsOf.values()) rows.length = 0
-    this.#hasRemovals = false
+    this.#removals.clear()
     this.#phase = 'users'
   }
 
@@ -138,39 +144,43 @@ export class ProfileBatch {
     this.#phase = 'open row'
     this.#source = source
     this.#isText = isText
-    this.#documents.begin().writeByte(openingBrace)
+    this.#pairs = 0
+    this.#documents.begin().writeInt32(0)
   }
 
   /**
-   * Adds a value to the row. `jsonKey` is `"key":`. The cell is the row's source from `start` to `end`, not empty.
+   * Adds a value to the row, at most one of a key. Accepts the beginning of its pair. The cell is the row's source from
+   * `start` to `end`, not empty.
    *
    * Returns the problem if the value cannot be stored. The row must then be dropped, after more values if there are
    * any.
    */
-  addValue(jsonKey: Buffer, start: number, end: number, type: ValueType): RowProblem | undefined {
-    const writer = this.#beginMember('addValue', jsonKey)
+  addValue(key: Buffer, start: number, end: number, type: ValueType): RowProblem | undefined {
+    const writer = this.#beginPair('addValue', key)
+    const valueAt = writer.length
     const problem = writer.writeCell(this.#source, start, end, type, this.#isText)
     if (problem !== undefined) this.#phase = 'refused row'
+    writer.bytes.writeInt32BE(writer.length - valueAt, valueAt - lengthBytes)
     return problem
   }
 
   /** Notes in the row that a key is removed from the profile. Later rows of the user may set the key again. */
-  addRemoval(jsonKey: Buffer): void {
-    this.#beginMember('addRemoval', jsonKey).write(jsonNull)
-    this.#hasRemovals = true
+  addRemoval(key: Buffer): void {
+    const writer = this.#beginPair('addRemoval', key)
+    writer.bytes.writeInt32BE(noValue, writer.length - lengthBytes)
+    this.#removals.add(key)
   }
 
   /** Ends the row, and assigns its values to this user. Accepts the number of the row in the batch. */
   keepRow(user: number, row: number): void {
     if (this.#phase !== 'open row') throw outOfOrder('keepRow', this.#phase)
     if (user < 0 || user >= this.size) throw new Error(`user ${user} is not in the batch`)
-    if (this.#isEmptyRow()) {
+    if (this.#pairs === 0) {
       this.dropRow()
       return
     }
     this.#phase = 'rows'
-    this.#documents.writer.writeByte(closingBrace)
-    const document = this.#documents.end()
+    const document = this.#endDocument()
     this.#documentOf[user] = document
     this.#rowOf[document] = row
     this.#rowsOf.get(user)?.push(document)
@@ -188,7 +198,7 @@ export class ProfileBatch {
     return users === undefined ? this.#ids.array() : this.#ids.arrayOf(users)
   }
 
-  /** Returns a `text[]` of the documents of these users. Each user must have a document. */
+  /** Returns an `hstore[]` of the documents of these users. Each user must have a document. */
   documentArray(users: readonly number[]): Buffer {
     this.#complete()
     return this.#documents.arrayOf(users.map((user) => documentOfUser(this.#documentOf, user)))
@@ -218,8 +228,8 @@ export class ProfileBatch {
   }
 
   /**
-   * Returns the rows of these users by user: a `text[]` of their users' IDs, one of their documents, and their numbers
-   * in the batch. Each user must have a document.
+   * Returns the rows of these users by user: a `text[]` of their users' IDs, an `hstore[]` of their documents, and
+   * their numbers in the batch. Each user must have a document.
    */
   rowArrays(users: readonly number[]): { ids: Buffer; documents: Buffer; numbers: number[] } {
     const rows = users.flatMap((user) => this.#documentsOf(user).map((document) => ({ user, document })))
@@ -254,37 +264,32 @@ export class ProfileBatch {
     return this.#documentOf[user] !== -1
   }
 
-  /** Writes the key of the open row's next member. Returns the writer for its value. */
-  #beginMember(step: string, jsonKey: Buffer): ByteWriter {
+  /** Writes the beginning of the open row's next pair. Returns the writer for its value. */
+  #beginPair(step: string, key: Buffer): ByteWriter {
     if (this.#phase !== 'open row' && this.#phase !== 'refused row') throw outOfOrder(step, this.#phase)
-    const { writer } = this.#documents
-    if (!this.#isEmptyRow()) writer.writeByte(comma)
-    writer.write(jsonKey)
-    return writer
+    this.#pairs++
+    this.#documents.writer.write(key)
+    return this.#documents.writer
   }
 
-  #isEmptyRow(): boolean {
-    return this.#documents.openLength === 1
+  /** Closes the open document, which has `#pairs` pairs. Returns its number. */
+  #endDocument(): number {
+    const { writer, openLength } = this.#documents
+    writer.bytes.writeInt32BE(this.#pairs, writer.length - openLength)
+    return this.#documents.end()
   }
 
-  /**
-   * Joins the documents of each user. If a JSON object has a key twice, Postgres keeps the last value. That is also the
-   * rule for rows.
-   */
+  /** Joins the documents of each user. The last row that has a key decides its value. */
   #complete(): void {
     if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
     if (this.#phase === 'complete') return
     this.#phase = 'complete'
     for (const [user, documents] of this.#rowsOf) {
       if (documents.length < 2) continue
-      const writer = this.#documents.begin()
-      for (const [index, document] of documents.entries()) {
-        const [start, end] = [this.#documents.startOf(document), this.#documents.endOf(document)]
-        writer.writeByte(index === 0 ? openingBrace : comma)
-        writer.write(writer.bytes, start + 1, end - 1)
-      }
-      writer.writeByte(closingBrace)
-      this.#documentOf[user] = this.#documents.end()
+      const starts = documents.map((document) => this.#documents.startOf(document))
+      this.#documents.begin().writeInt32(0)
+      this.#pairs = writeJoinedPairs(this.#documents.writer, starts)
+      this.#documentOf[user] = this.#endDocument()
     }
   }
 }

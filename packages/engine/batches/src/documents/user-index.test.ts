@@ -1,3 +1,4 @@
+import { textOid } from '@sluice/database'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashOf } from '../hashes/user-hash.ts'
@@ -19,7 +20,7 @@ function numbersOf(index: UserIndex, ids: ElementList, texts: readonly string[],
 }
 
 function open(): { ids: ElementList; index: UserIndex } {
-  const ids = new ElementList('text')
+  const ids = new ElementList(textOid)
   return { ids, index: new UserIndex(ids) }
 }
 

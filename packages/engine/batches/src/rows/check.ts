@@ -66,7 +66,7 @@ function checkRow(
   number: number,
 ): boolean {
   const { names, userIdIndex } = columns
-  const { profileBatch, jsonKeys } = batch
+  const { profileBatch, pairKeys } = batch
   const user = batch.users[number] ?? noUser
   const precedingProblems = findings.rows.length
   const { bytes, count } = cells
@@ -76,19 +76,19 @@ function checkRow(
 
   profileBatch.beginRow(bytes, areText)
   for (const { index, type } of columnsToCheck(columns, count)) {
-    const jsonKey = jsonKeys[index]
-    if (index >= count || jsonKey === undefined) continue
+    const key = pairKeys[index]
+    if (index >= count || key === undefined) continue
     const start = cells.start[index] ?? 0
     const end = cells.end[index] ?? 0
     if (start === end) continue
     if (columns.isClearMarker(bytes, start, end)) {
-      profileBatch.addRemoval(jsonKey)
+      profileBatch.addRemoval(key)
       continue
     }
     // The batch's values have settled the types of its columns. A column still has no type only if each of its values
     // so far is a clear marker or not UTF-8. This value is no clear marker, so it is not UTF-8, and any type refuses
     // it.
-    const problem = profileBatch.addValue(jsonKey, start, end, type ?? 'string')
+    const problem = profileBatch.addValue(key, start, end, type ?? 'string')
     if (problem !== undefined) note(findings, number, columnProblem(index, problem.message))
   }
   const isValid = findings.rows.length === precedingProblems

@@ -7,7 +7,7 @@ import { type Cells, type RowBlock, RowSplitter } from '@sluice/csv'
 const [batchRows, batchBytes] = [2_500, 256 * 2 ** 10]
 
 /**
- * Maximum number of bytes of keys in the documents of a batch. The JSON document of each row repeats the keys of the
+ * Maximum number of bytes of keys in the documents of a batch. The document of each row repeats the keys of the
  * row's values. The last row of a batch may exceed the limit.
  */
 const batchKeyBytes = 4 * 2 ** 20
@@ -40,7 +40,7 @@ export interface BatchLimits {
   firstRows?: number
   /** End of the first batch, if an earlier try has committed a part of it. */
   firstEnd?: number
-  /** By column, the number of bytes that its key takes in a row's JSON document. */
+  /** By column, the number of bytes that its key takes in a row's document. */
   keyBytes: readonly number[]
 }
 

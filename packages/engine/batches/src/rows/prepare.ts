@@ -37,7 +37,7 @@ interface AssignedBatch extends RowBatch, BatchMemory {
 /** A batch that can be sent to the database. */
 export interface PreparedBatch extends AssignedBatch {
   /** `writtenKeys` of the columns when the batch began. Which columns are ignored may change while it is in flight. */
-  jsonKeys: readonly (Buffer | undefined)[]
+  pairKeys: readonly (Buffer | undefined)[]
   /** Types of the columns, by key, as far as they are settled after this batch. */
   types: Readonly<Record<string, ValueType>>
   /** Warnings about the inferred types, as of the last row of this batch. */
@@ -154,8 +154,8 @@ function readUserId(cells: RowSplitter, block: RowBlock, row: number, userIdInde
 
 /** Adds what the columns are as of the last row of a batch. */
 export function prepareBatch(batch: AssignedBatch, columns: Columns): PreparedBatch {
-  const { types, warnings, spellingCounts, unregistered, writtenKeys: jsonKeys } = columns
-  return { ...batch, jsonKeys, types, warnings, spellingCounts, mayRegister: unregistered.length > 0 }
+  const { types, warnings, spellingCounts, unregistered, writtenKeys: pairKeys } = columns
+  return { ...batch, pairKeys, types, warnings, spellingCounts, mayRegister: unregistered.length > 0 }
 }
 
 /**

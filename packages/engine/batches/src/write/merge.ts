@@ -1,4 +1,12 @@
-import { type CompiledQuery, copyInto, type Database, prepared, type RawBuilder, sql } from '@sluice/database'
+import {
+  type CompiledQuery,
+  copyInto,
+  type Database,
+  encodeTextArray,
+  prepared,
+  type RawBuilder,
+  sql,
+} from '@sluice/database'
 import { mergeIntoExisting } from '@sluice/profiles'
 import { changesFound } from '../changes/find-changes.ts'
 import { copyColumns } from '../documents/copy-rows.ts'
@@ -61,8 +69,8 @@ function insertProfiles(tx: Database, merge: Merge, users: readonly number[]): C
   return prepared`
     with written as (
       insert into profiles as p (app_id, user_id, attributes, row_hash, updated_at)
-      select ${appId}::integer, g.user_id, g.document::jsonb, nullif(g.row_hash, ${noHash}::uuid), now()
-      from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
+      select ${appId}::integer, g.user_id, g.document, nullif(g.row_hash, ${noHash}::uuid), now()
+      from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::hstore[], ${batch.hashArray(users)}::uuid[])
         as g (user_id, document, row_hash)
       ${mergeIntoExisting}
       returning p.row_hash
@@ -72,9 +80,8 @@ function insertProfiles(tx: Database, merge: Merge, users: readonly number[]): C
 }
 
 /**
- * Returns the statement that inserts first profiles for documents that remove keys. A document holds null for each
- * removed key, and no stored value is null. So stripping the nulls leaves the keys that are set. A profile that would
- * be empty is not inserted.
+ * Returns the statement that inserts first profiles for documents that remove keys. A profile that would be empty is
+ * not inserted.
  */
 function insertStripped(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
   const { appId, batch, areChangesFound } = merge
@@ -83,12 +90,12 @@ function insertStripped(tx: Database, merge: Merge, users: readonly number[]): C
       insert into profiles (app_id, user_id, attributes, row_hash, updated_at)
       select ${appId}::integer, g.user_id, g.attributes, nullif(g.row_hash, ${noHash}::uuid), now()
       from (
-        select user_id, jsonb_strip_nulls(document::jsonb) as attributes, row_hash
-        from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::text[], ${batch.hashArray(users)}::uuid[])
+        select user_id, ${withoutRemoved(sql`document`, batch)} as attributes, row_hash
+        from unnest(${batch.idArray(users)}::text[], ${batch.documentArray(users)}::hstore[], ${batch.hashArray(users)}::uuid[])
           as given (user_id, document, row_hash)
         offset 0
       ) g
-      where g.attributes <> '{}'
+      where g.attributes <> ''::hstore
       ${areChangesFound ? sql`` : sql`on conflict (app_id, user_id) do nothing`}
       returning row_hash
     )
@@ -97,24 +104,20 @@ function insertStripped(tx: Database, merge: Merge, users: readonly number[]): C
 }
 
 /**
- * Returns the statement that updates existing profiles. If documents remove keys, nulls are stripped from the result.
+ * Returns the statement that updates existing profiles. If documents remove keys, the result is without them.
  */
 function updateProfiles(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
   const { appId, batch } = merge
-  const [merged, isChanged] = batch.hasRemovals
-    ? [
-        sql`jsonb_strip_nulls(p.attributes || g.document)`,
-        sql`p.attributes <> jsonb_strip_nulls(p.attributes || g.document)`,
-      ]
-    : [sql`p.attributes || g.document`, sql`not p.attributes @> g.document`]
-  // `offset 0` keeps the planner from inlining the subquery, so each document is parsed once.
+  const merged = withoutRemoved(sql`p.attributes || g.document`, batch)
+  const isChanged = batch.hasRemovals ? sql`p.attributes <> ${merged}` : sql`not p.attributes @> g.document`
+  // `offset 0` keeps the planner from inlining the subquery, so each document is read once.
   return prepared`
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
     written as (
       update profiles p
       set attributes = ${merged}, row_hash = nullif(g.row_hash, ${noHash}::uuid), updated_at = now()
       from (
-        select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::text[])::jsonb as document,
+        select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::hstore[]) as document,
           unnest(${batch.hashArray(users)}::uuid[]) as row_hash
         offset 0
       ) g
@@ -124,6 +127,16 @@ function updateProfiles(tx: Database, merge: Merge, users: readonly number[]): C
     )
     select ${countWritten(merge)}
   `.compile(tx)
+}
+
+/**
+ * Returns an expression for a document without the keys that a row has removed. `-` takes away equal pairs: those
+ * without a value, as no stored key is.
+ */
+function withoutRemoved(document: RawBuilder<unknown>, batch: ProfileBatch): RawBuilder<unknown> {
+  if (!batch.hasRemovals) return document
+  const keys = encodeTextArray(batch.removedKeys)
+  return sql`((${document}) - hstore(${keys}::text[], array_fill(null::text, array[cardinality(${keys}::text[])])))`
 }
 
 /** The number of rows that have changed something so far in this transaction, except rows that were copied. */
@@ -149,20 +162,20 @@ function countChangesOfRepeated(tx: Database, { appId, batch }: Merge, users: re
   const { ids, documents, numbers } = batch.rowArrays(users)
   return prepared`
     with given as materialized (
-      select unnest(${ids}::text[]) as user_id, unnest(${documents}::text[])::jsonb as document,
+      select unnest(${ids}::text[]) as user_id, unnest(${documents}::hstore[]) as document,
         unnest(${numbers}::integer[]) as row
     ), stored as materialized (
-      select user_id, attributes || '{}' as attributes from profiles
+      select user_id, attributes || ''::hstore as attributes from profiles
       where app_id = ${appId}::integer and user_id = any(${batch.idArray(users)}::text[])
       for no key update
     ), cells as (
       select g.user_id, g.row, c.key, c.value, s.attributes -> c.key as stored
-      from given g cross join lateral jsonb_each(g.document) c left join stored s on s.user_id = g.user_id
+      from given g cross join lateral each(g.document) c left join stored s on s.user_id = g.user_id
     ), steps as (
-      select row, value, coalesce(lag(value) over (partition by user_id, key order by row), stored, 'null') as before
+      select row, value, lag(value, 1, stored) over (partition by user_id, key order by row) as before
       from cells
     )
-    select ${addChanged(sql`(select count(distinct row) from steps where before <> value)`)}
+    select ${addChanged(sql`(select count(distinct row) from steps where before is distinct from value)`)}
   `.compile(tx)
 }
 

@@ -1,6 +1,6 @@
 import { changesFileColumns, ElementList } from '@sluice/batches'
 import { type Cells, RowSplitter, readRows } from '@sluice/csv'
-import { copyInto, type Database, mustFind, sql, writeTogether } from '@sluice/database'
+import { copyInto, type Database, mustFind, sql, textOid, writeTogether } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
 import { ImportFile } from '../file/source.ts'
 import type { Run } from './run.ts'
@@ -40,11 +40,11 @@ export async function loadLines(run: Run): Promise<void> {
 /** Saves rows of `undo_lines`. Throws `NothingFound` if the claim is lost. */
 async function saveRows({ context, claim }: Run, rows: Buffer): Promise<void> {
   // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
-  const held = sql`select from imports
+  const claimed = sql`select from imports
     where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
       and attempt = ${claim.attempt}::integer and state = ${claim.state}
     for share`
-  await writeTogether(context.db, [mustFind(held.compile(context.db))], async () => ({
+  await writeTogether(context.db, [mustFind(claimed.compile(context.db))], async () => ({
     writes: [copyInto('undo_lines', copiedColumns, rows)],
     result: undefined,
   }))
@@ -58,9 +58,9 @@ class UndoRows {
   /** The columns before the number of the first line. */
   readonly #start: Buffer
   /** The user of the open row. */
-  readonly #user = new ElementList('text')
+  readonly #user = new ElementList(textOid)
   #firstLine = 0
-  readonly #arrays = changesFileColumns.slice(1).map(() => new ElementList('text'))
+  readonly #arrays = changesFileColumns.slice(1).map(() => new ElementList(textOid))
 
   constructor({ appId, importId }: Run['claim']) {
     const start = new ByteWriter(2 ** 5)

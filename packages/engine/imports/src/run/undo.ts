@@ -1,4 +1,5 @@
 import {
+  aggregatedDocument,
   changedRowsOf,
   changesFileColumns,
   columnProblem,
@@ -138,10 +139,10 @@ function cellsOfLine({ user_id: userId, key, type, before, after }: FailedLine) 
   )
 }
 
-/** Returns the SQL expression of the stored form of a value of a changes file; JSON null for no value. */
+/** Returns the SQL expression of the stored text of a value of a changes file. */
 const stored = (text: string) =>
-  sql.raw(`case when ${text} is null then 'null' when type = 'string' then to_jsonb(${text})
-    when type = 'datetime' then to_jsonb(rtrim(replace(${text}, 'T', ' '), 'Z')) else to_jsonb(${text}::numeric) end`)
+  sql.raw(`case type when 'string' then ${text} when 'datetime' then rtrim(replace(${text}, 'T', ' '), 'Z')
+    else trim_scale(${text}::numeric)::text end`)
 
 /** Selects single lines of rows of `undo_lines`. */
 const linesOf = (rows: RawBuilder<unknown>) => sql`
@@ -154,15 +155,15 @@ const linesOf = (rows: RawBuilder<unknown>) => sql`
 const failedLines = sql`
   select json_agg(json_build_object('line', line, 'user_id', user_id, 'key', key, 'type', type,
     'before', last_before, 'after', last_after, 'is_unregistered', is_unregistered) order by line)
-  from judged where is_unregistered or value <> last_value and value <> first_value`
+  from judged where is_unregistered or (value is distinct from last_value and value is distinct from first_value)`
 
 /** Writes the values that `documents` restores, and forgets the row hashes of the users of `stored`. */
 const written = (appId: number) => sql`, written as (
-    update profiles p set attributes = jsonb_strip_nulls(p.attributes || coalesce(d.document, '{}')), row_hash = null,
+    update profiles p set attributes = coalesce(p.attributes - d.keys, p.attributes) || coalesce(d.after, ''), row_hash = null,
       updated_at = now()
     from (select user_id from stored) s left join documents d using (user_id)
     where p.app_id = ${appId}::integer and p.user_id = any((select ids from chosen)::text[])
-      and p.user_id = s.user_id and (d.document is not null or p.row_hash is not null)
+      and p.user_id = s.user_id and (d.user_id is not null or p.row_hash is not null)
   )`
 
 /**
@@ -187,26 +188,24 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
         from lines group by user_id, key
       ) grouped
     ), stored as materialized (
-      select user_id, attributes || '{}' as attributes from profiles
+      select user_id, attributes || ''::hstore as attributes from profiles
       where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
       ${claim.dryRun ? sql`` : sql`for no key update`}
     ), registered as materialized (
       select user_id from users where app_id = ${claim.appId}::integer and user_id = any((select ids from chosen)::text[])
     ), judged as materialized (
       select v.user_id, key, type, line, last_before, last_after, u.user_id is null as is_unregistered,
-        attributes = '{}' as is_empty, ${stored('first_before')} as first_value, ${stored('last_after')} as last_value,
-        coalesce(attributes -> key, 'null') as value
+        attributes = ''::hstore as is_empty, ${stored('first_before')} as first_value, ${stored('last_after')} as last_value,
+        attributes -> key as value
       from values v left join stored s on s.user_id = v.user_id left join registered u on u.user_id = v.user_id
     ), restored as not materialized (
-      select user_id, key, line, is_empty, value, first_value, value = 'null' as is_added, first_value = 'null' as is_removed
-      from judged where not is_unregistered and value = last_value and value <> first_value
+      select user_id, key, line, is_empty, value, first_value, value is null as is_added, first_value is null as is_removed
+      from judged
+      where not is_unregistered and value is not distinct from last_value and value is distinct from first_value
     ), documents as (
-      select *, jsonb_strip_nulls(was) as before, jsonb_strip_nulls(document) as after
-      from (
-        select user_id, max(line) as line, bool_and(is_empty) as is_created, jsonb_object_agg(key, value) as was,
-          jsonb_object_agg(key, first_value) as document
-        from restored group by user_id
-      ) by_user
+      select user_id, max(line) as line, bool_and(is_empty) as is_created, array_agg(key) as keys,
+        ${aggregatedDocument('value')} as before, ${aggregatedDocument('first_value')} as after
+      from restored group by user_id
     )${claim.dryRun ? sql`` : written(claim.appId)}
     select ${deletedSince(claim.appId, claim.dataOrder)} as follows_deletion, (select last_user from chosen) as last_user, (select count(*) from lines) as lines,
       (select count(*) from documents where is_created) as created,

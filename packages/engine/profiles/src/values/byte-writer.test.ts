@@ -16,8 +16,8 @@ function written(cell: Buffer, type: (typeof valueTypes)[number], isText: boolea
 }
 
 function expected(cell: Buffer, type: (typeof valueTypes)[number]): unknown {
-  const json = encodeCell(cell, type)
-  return typeof json === 'string' ? `[${json}]` : [json, '[]']
+  const stored = encodeCell(cell, type)
+  return typeof stored === 'string' ? `[${stored}]` : [stored, '[]']
 }
 
 const digits = (maxLength: number) =>
@@ -69,12 +69,12 @@ const usual = [
   ['datetime', '2024-01-05T10:11:12.123-14:00'],
 ] as const
 
-describe('a cell as JSON', () => {
+describe('the stored text of a cell', () => {
   test.each([
-    ['string', 'plain', '["plain"]'],
-    ['string', 'a "b" \\ c', '["a \\"b\\" \\\\ c"]'],
-    ['string', 'Zoë 😀', '["Zoë 😀"]'],
-    ['string', '日'.repeat(255), `["${'日'.repeat(255)}"]`],
+    ['string', 'plain', '[plain]'],
+    ['string', 'a "b" \\ c', '[a "b" \\ c]'],
+    ['string', 'Zoë 😀', '[Zoë 😀]'],
+    ['string', '日'.repeat(255), `[${'日'.repeat(255)}]`],
     ['int', '42', '[42]'],
     ['int', '-42', '[-42]'],
     ['int', '+007', '[7]'],
@@ -83,14 +83,14 @@ describe('a cell as JSON', () => {
     ['decimal', '12.00', '[12]'],
     ['decimal', '-0.0', '[0]'],
     ['decimal', '.5', '[0.5]'],
-    ['decimal', '0.00000012', '[1.2e-7]'],
-    ['datetime', '2024-02-29', '["2024-02-29 00:00:00.000"]'],
-    ['datetime', '2024-01-05T10:11:12Z', '["2024-01-05 10:11:12.000"]'],
-    ['datetime', '2024-01-05T10:11:12.5+01:00', '["2024-01-05 09:11:12.500"]'],
-    ['datetime', '2024-01-05T02:11:12+09:00', '["2024-01-04 17:11:12.000"]'],
-    ['datetime', '2024-03-01T02:11:12+09:00', '["2024-02-29 17:11:12.000"]'],
-  ] as const)('%s %s is %s', (type, cell, json) => {
-    expect(written(Buffer.from(cell), type, true)).toBe(json)
+    ['decimal', '0.00000012', '[0.00000012]'],
+    ['datetime', '2024-02-29', '[2024-02-29 00:00:00.000]'],
+    ['datetime', '2024-01-05T10:11:12Z', '[2024-01-05 10:11:12.000]'],
+    ['datetime', '2024-01-05T10:11:12.5+01:00', '[2024-01-05 09:11:12.500]'],
+    ['datetime', '2024-01-05T02:11:12+09:00', '[2024-01-04 17:11:12.000]'],
+    ['datetime', '2024-03-01T02:11:12+09:00', '[2024-02-29 17:11:12.000]'],
+  ] as const)('%s %s is %s', (type, cell, stored) => {
+    expect(written(Buffer.from(cell), type, true)).toBe(stored)
   })
 
   // The speed of an import depends on it.
@@ -104,7 +104,7 @@ describe('a cell as JSON', () => {
     expect(part).not.toHaveBeenCalled()
   })
 
-  test.each(usual)('of type %s has the same JSON text if it differs in one place from %s', (type, cell) => {
+  test.each(usual)('of type %s is the same if it differs in one place from %s', (type, cell) => {
     const signs = ['', ...'/0123456:9-+.,TZ "\\\n\0é']
     for (let at = 0; at <= cell.length; at++) {
       for (const sign of signs) {
@@ -117,7 +117,7 @@ describe('a cell as JSON', () => {
     }
   })
 
-  test('has the same JSON text, whether its bytes are copied or converted to a string', () => {
+  test('is the same, whether its bytes are copied or converted to a string', () => {
     const cell = fc
       .oneof(
         fc.oneof(number, datetime, text, fc.string({ maxLength: 20 })).map((value) => Buffer.from(value)),
@@ -132,7 +132,7 @@ describe('a cell as JSON', () => {
     )
   })
 
-  test('has the same JSON text if its bytes are known to be text', () => {
+  test('is the same if its bytes are known to be text', () => {
     fc.assert(
       fc.property(
         fc.oneof(number, datetime, text).filter((value) => value !== ''),

@@ -4,21 +4,12 @@ import { areDigits } from './digits.ts'
 import { datetimeBytes, writePlainDatetime } from './plain-datetime.ts'
 import type { RowProblem } from './value-type.ts'
 
-const quote = 0x22
-const backslash = 0x5c
 const minus = 0x2d
 const point = 0x2e
 const zero = 0x30
-const space = 0x20
 
 /** A string of at most this many bytes never exceeds the limit of characters. */
 const shortStringBytes = limits.stringLength
-
-/**
- * Bytes that the longest JSON text takes if {@link ByteWriter} writes a cell without making a JavaScript string: a
- * string with its quotes.
- */
-const longestPlainBytes = shortStringBytes + '""'.length
 
 /** A number with at most this many digits is always exact as a double. */
 const exactDigits = 15
@@ -27,7 +18,7 @@ const exactDigits = 15
 const plainZeros = 5
 
 /**
- * Writes bytes and JSON text into a buffer that grows. The JSON text of a cell is the same as from {@link encodeCell}.
+ * Writes bytes and values into a buffer that grows. The stored text of a cell is the same as from {@link encodeCell}.
  * If the bytes of a cell need no conversion, as in nearly all cells, they are copied without a string in between.
  */
 export class ByteWriter {
@@ -78,13 +69,14 @@ export class ByteWriter {
    */
   writeCell(source: Buffer, start: number, end: number, type: ValueType, isText: boolean): RowProblem | undefined {
     const before = this.length
-    this.reserve(longestPlainBytes)
+    // No text that is copied or converted byte by byte is longer.
+    this.reserve(shortStringBytes)
     if (this.#writePlain(source, start, end, type, isText)) return undefined
     this.length = before
-    const json = encodeCell(source.subarray(start, end), type)
-    if (typeof json !== 'string') return json
-    this.reserve(json.length * 3)
-    this.length += this.bytes.write(json, this.length, 'utf8')
+    const text = encodeCell(source.subarray(start, end), type)
+    if (typeof text !== 'string') return text
+    this.reserve(text.length * 3)
+    this.length += this.bytes.write(text, this.length, 'utf8')
     return undefined
   }
 
@@ -104,16 +96,8 @@ export class ByteWriter {
 
   #writeString(source: Buffer, start: number, end: number, isText: boolean): boolean {
     if (end - start > shortStringBytes) return false
-    const { bytes } = this
-    let to = this.length
-    bytes[to++] = quote
-    for (let at = start; at < end; at++) {
-      const byte = source[at] ?? 0
-      if (byte < space || byte === quote || byte === backslash || (byte >= 0x80 && !isText)) return false
-      bytes[to++] = byte
-    }
-    bytes[to++] = quote
-    this.length = to
+    if (!isText && !isPlainText(source, start, end)) return false
+    this.write(source, start, end)
     return true
   }
 
@@ -140,13 +124,19 @@ export class ByteWriter {
   }
 
   #writeDatetime(source: Buffer, start: number, end: number): boolean {
-    const { bytes, length } = this
-    if (!writePlainDatetime(source, start, end, bytes, length + 1)) return false
-    bytes[length] = quote
-    bytes[length + 1 + datetimeBytes] = quote
-    this.length += datetimeBytes + 2
+    if (!writePlainDatetime(source, start, end, this.bytes, this.length)) return false
+    this.length += datetimeBytes
     return true
   }
+}
+
+/** Whether bytes are ASCII without NUL. */
+function isPlainText(source: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = source[at] ?? 0
+    if (byte === 0 || byte >= 0x80) return false
+  }
+  return true
 }
 
 /** Whether bytes are digits without a leading zero, and few enough to be exact as a double. */

@@ -14,16 +14,16 @@ describe('encodeCell', () => {
     ['1.50', 'decimal', '1.5'],
     ['3', 'decimal', '3'],
     ['.5', 'decimal', '0.5'],
-    ['1.0e21', 'decimal', '1e+21'],
-    ['2024-01-02T03:04+09:00', 'datetime', '"2024-01-01 18:04:00.000"'],
-    ['gold', 'string', '"gold"'],
-    [' gold ', 'string', '" gold "'],
-    ['12', 'string', '"12"'],
-    ['say "hi"\\\n', 'string', '"say \\"hi\\"\\\\\\n"'],
-    ['日本 😀', 'string', '"日本 😀"'],
-    ['\ufeffx', 'string', '"\ufeffx"'],
-  ] as const)('%j as %s is stored as %s', (text, type, json) => {
-    expect(encodeCell(Buffer.from(text), type)).toBe(json)
+    ['1.0e21', 'decimal', '1000000000000000000000'],
+    ['2024-01-02T03:04+09:00', 'datetime', '2024-01-01 18:04:00.000'],
+    ['gold', 'string', 'gold'],
+    [' gold ', 'string', ' gold '],
+    ['12', 'string', '12'],
+    ['say "hi"\\\n', 'string', 'say "hi"\\\n'],
+    ['日本 😀', 'string', '日本 😀'],
+    ['\ufeffx', 'string', '\ufeffx'],
+  ] as const)('%j as %s is stored as %s', (text, type, stored) => {
+    expect(encodeCell(Buffer.from(text), type)).toBe(stored)
   })
 
   test.each([
@@ -56,7 +56,7 @@ describe('encodeCell', () => {
     ])
   })
 
-  test('any bytes that are stored become valid JSON, and a string is read back unchanged', () => {
+  test('whatever is stored is a string unchanged, or a number without an exponent, or a time', () => {
     const cells = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
       fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map((text) => Buffer.from(text)),
@@ -65,8 +65,8 @@ describe('encodeCell', () => {
       fc.property(cells, fc.constantFrom('string', 'int', 'decimal', 'datetime'), (cell, type) => {
         const stored = encodeCell(cell, type)
         if (typeof stored !== 'string') return
-        const value: unknown = JSON.parse(stored)
-        if (type === 'string') expect(Buffer.from(String(value))).toEqual(cell)
+        if (type === 'string') expect(Buffer.from(stored)).toEqual(cell)
+        else expect(stored).toMatch(type === 'datetime' ? /^[-\d]{10} [:.\d]{12}$/ : /^-?\d+(?:\.\d+)?$/)
       }),
       { numRuns: 500 },
     )

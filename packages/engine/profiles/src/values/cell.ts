@@ -3,6 +3,7 @@ import type { ValueType } from '@sluice/contract'
 import { parseDatetime } from './datetime.ts'
 import { parseDecimal } from './decimal.ts'
 import { parseInteger } from './int.ts'
+import { plainNumber } from './plain-number.ts'
 import { stringProblem } from './string.ts'
 import { notUtf8, type RowProblem, typeMismatch } from './value-type.ts'
 
@@ -29,27 +30,24 @@ function decodeText(cell: Buffer): string | undefined {
 /**
  * Converts a cell to its stored form.
  *
- * Accepts the bytes of a value that is not empty, and the type of its column. Returns the JSON text of the value (`12`,
- * `"text"`), or the problem if it cannot be stored. Bytes that are not UTF-8 are reported before a wrong type.
+ * Accepts the bytes of a value that is not empty, and the type of its column. Returns the text that is stored, or the
+ * problem if the value cannot be stored. Bytes that are not UTF-8 are reported before a wrong type.
  */
 export function encodeCell(cell: Buffer, type: ValueType): string | RowProblem {
   const text = decodeCell(cell)
   if (text === undefined) return notUtf8
   switch (type) {
     case 'string':
-      return stringProblem(text) ?? JSON.stringify(text)
+      return stringProblem(text) ?? text
     case 'int':
       return encodeNumber(parseInteger(text)) ?? typeMismatch.int
     case 'decimal':
       return encodeNumber(parseDecimal(text)) ?? typeMismatch.decimal
-    case 'datetime': {
-      const datetime = parseDatetime(text)
-      // It has only digits and punctuation, so nothing needs escaping.
-      return datetime === undefined ? typeMismatch.datetime : `"${datetime}"`
-    }
+    case 'datetime':
+      return parseDatetime(text) ?? typeMismatch.datetime
   }
 }
 
 function encodeNumber(number: number | undefined): string | undefined {
-  return number === undefined ? undefined : String(number)
+  return number === undefined ? undefined : plainNumber(number)
 }

@@ -8,7 +8,7 @@ export function encodeTextArray(values: readonly (string | Buffer | null)[]): Bu
   let length = headerBytes
   for (const value of values) length += 4 + byteLength(value)
   const buffer = Buffer.allocUnsafe(length)
-  let offset = writeArrayHeader(buffer, 'text', values.length)
+  let offset = writeArrayHeader(buffer, textOid, values.length)
   for (const value of values) {
     if (value === null) {
       offset = buffer.writeInt32BE(-1, offset)
@@ -22,8 +22,9 @@ export function encodeTextArray(values: readonly (string | Buffer | null)[]): Bu
   return buffer
 }
 
-/** OIDs of the types that elements may have. */
-const elementTypes = { text: 25, uuid: 2950 }
+/** OIDs of the types that elements may have. An extension's type has another OID in each database. */
+export const textOid = 25
+export const uuidOid = 2950
 
 const headerBytes = 20
 
@@ -34,11 +35,11 @@ const headerBytes = 20
  *
  * Returns the offset after the header.
  */
-export function writeArrayHeader(buffer: Buffer, type: keyof typeof elementTypes, count: number): number {
+export function writeArrayHeader(buffer: Buffer, elementOid: number, count: number): number {
   // Postgres also accepts one dimension of length 0, so an empty array needs no case of its own.
   buffer.writeInt32BE(1, 0) // dimensions
   buffer.writeInt32BE(1, 4) // may hold nulls
-  buffer.writeInt32BE(elementTypes[type], 8)
+  buffer.writeInt32BE(elementOid, 8)
   buffer.writeInt32BE(count, 12)
   return buffer.writeInt32BE(1, 16) // lower bound
 }

@@ -130,7 +130,8 @@ async function runPart(
   const states: string[] = []
   for (const [{ name, database }, file] of files) {
     if (name === 'COPY') continue
-    const { state, size } = await endState(environment.postgres, database, file)
+    const value = name === 'Sluice' ? '->' : '->>'
+    const { state, size } = await endState(environment.postgres, { database, value }, file)
     states.push(state)
     for (const run of runs) if (run.name === name) run.size = size
   }
@@ -139,24 +140,23 @@ async function runPart(
 }
 
 /**
- * Reads the profiles that a contender has written: their number, and a hash of all users and their documents. Equal
- * documents have equal hashes: numbers are compared as numbers (by jsonb's own hash) and times as instants, whatever
- * their text. `size` is the disk space of users and profiles with their indexes, after a vacuum, bytes.
+ * Reads the profiles that a contender has written: their number, and a hash of all users and their values. Numbers are
+ * compared as numbers and times as instants, whatever their text. `value` is the operator for the text of a value.
+ * `size` is the disk space of users and profiles with their indexes, after a vacuum, bytes.
  */
 async function endState(
   postgres: BenchPostgres,
-  database: string,
+  { database, value }: { database: string; value: '->' | '->>' },
   { columns }: MadeFile,
 ): Promise<{ state: string; size: number }> {
-  const times = columns.filter(({ type }) => type === 'datetime').map(({ name }) => name)
-  const moments = times.map((name) => `'${name}', (attributes ->> '${name}')::timestamptz`)
-  const document = `attributes || jsonb_build_object(${moments.join(', ')})`
+  const types = { string: 'text', int: 'numeric', decimal: 'numeric', datetime: 'timestamptz' }
+  const values = columns.map(({ name, type }) => `(attributes ${value} '${name}')::${types[type]}`)
   const { rows } = await postgres.run(
     database,
     `select count(*) || ' profiles, hash ' ||
-        sum(hashtextextended(user_id, jsonb_hash_extended(${document}, 0))::numeric) as state,
+        sum(hashtextextended(user_id, hash_record_extended(row(${values.join(', ')}), 0))::numeric) as state,
       (pg_total_relation_size('users') + pg_total_relation_size('profiles'))::float8 as size
-    from profiles where attributes <> '{}'`,
+    from profiles where attributes <> '${value === '->' ? '' : '{}'}'`,
   )
   return rows[0]
 }

@@ -44,7 +44,7 @@ export async function benchUpdates(args: readonly string[]): Promise<boolean> {
     Array.from({ length: users }, (_, number) => `user${number}`),
   )
   // A user's first update runs alone, and would measure something else.
-  const profiles = `insert into profiles (app_id, user_id, attributes) select app_id, user_id, '{}' from users`
+  const profiles = `insert into profiles (app_id, user_id, attributes) select app_id, user_id, '' from users`
   await postgres.run(database, profiles)
   const bare = fork(fileURLToPath(new URL('bare-process.ts', import.meta.url)), [databaseUrl], { execArgv: [] })
   killAtExit(bare)

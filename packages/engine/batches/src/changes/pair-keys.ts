@@ -1,4 +1,4 @@
-import type { JsonMembers } from './json-members.ts'
+import type { Pairs } from '../documents/pairs.ts'
 
 interface Entry<Found> {
   name: Buffer
@@ -8,10 +8,10 @@ interface Entry<Found> {
 }
 
 /**
- * Finds what belongs to the keys of members. Documents have their keys in nearly the same order, so the key that
+ * Finds what belongs to the keys of pairs. Documents have their keys in nearly the same order, so the key that
  * followed the preceding one last time is compared first, without a string.
  */
-export class MemberKeys<Found> {
+export class PairKeys<Found> {
   readonly #make: (key: string) => Found
   readonly #entries = new Map<string, Entry<Found>>()
   #last: Entry<Found> | undefined
@@ -21,8 +21,8 @@ export class MemberKeys<Found> {
     this.#make = make
   }
 
-  /** Returns what belongs to the key of a member. */
-  find(bytes: Buffer, { keyStart, keyEnd }: JsonMembers): Found {
+  /** Returns what belongs to the key of a pair. */
+  find(bytes: Buffer, { keyStart, keyEnd }: Pairs): Found {
     const next = this.#last?.next
     const entry =
       next !== undefined && isAt(next.name, bytes, keyStart, keyEnd) ? next : this.#lookUp(bytes, keyStart, keyEnd)
@@ -35,7 +35,7 @@ export class MemberKeys<Found> {
     const text = bytes.toString('utf8', start, end)
     const known = this.#entries.get(text)
     if (known !== undefined) return known
-    const found = this.#make(JSON.parse(`"${text}"`))
+    const found = this.#make(text)
     const entry = { name: Buffer.from(bytes.subarray(start, end)), found, next: undefined }
     this.#entries.set(text, entry)
     return entry
