@@ -91,6 +91,8 @@ describe('202', () => {
   test.each([
     ['an empty string', { type: 'string', value: '' }, ''],
     ['255 characters of four bytes', { type: 'string', value: '😀'.repeat(255) }, '😀'.repeat(255)],
+    ['a string with signs of hstore', { type: 'string', value: '"a"=>"b\\",\n' }, '"a"=>"b\\",\n'],
+    ['the string NULL', { type: 'string', value: 'NULL' }, 'NULL'],
     ['the largest int', { type: 'int', value: 9007199254740991 }, 9007199254740991],
     ['an int as decimal', { type: 'decimal', value: 3 }, 3],
     ['a decimal with an exponent', { type: 'decimal', value: 1e21 }, 1e21],

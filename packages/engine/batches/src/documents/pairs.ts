@@ -19,6 +19,15 @@ export function pairKey(key: string): Buffer {
   return bytes
 }
 
+/**
+ * Writes the length of the value that begins at this offset and ends where the writer is. No value has 2^16 bytes, and
+ * {@link pairKey} has written zeros, so two bytes are enough.
+ */
+export function writeLength({ bytes, length }: ByteWriter, valueAt: number): void {
+  bytes[valueAt - 1] = (length - valueAt) & 0xff
+  bytes[valueAt - 2] = (length - valueAt) >> 8
+}
+
 /** Returns the key of a pair's beginning. */
 export function keyOf(pairKey: Buffer): string {
   return pairKey.toString('utf8', lengthBytes, pairKey.length - lengthBytes)

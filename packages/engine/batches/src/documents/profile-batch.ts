@@ -5,7 +5,7 @@ import { hashOf } from '../hashes/user-hash.ts'
 import { documentOfUser, writeCopyRows } from './copy-rows.ts'
 import { ElementList } from './element-list.ts'
 import { inKeyOrder } from './key-order.ts'
-import { keyOf, lengthBytes, noValue, writeJoinedPairs } from './pairs.ts'
+import { keyOf, lengthBytes, noValue, writeJoinedPairs, writeLength } from './pairs.ts'
 import { UserIndex } from './user-index.ts'
 
 /** Stands for a missing hash. With 16 bytes, two rows of one user never have the same hash by chance. */
@@ -160,7 +160,7 @@ export class ProfileBatch {
     const valueAt = writer.length
     const problem = writer.writeCell(this.#source, start, end, type, this.#isText)
     if (problem !== undefined) this.#phase = 'refused row'
-    writer.bytes.writeInt32BE(writer.length - valueAt, valueAt - lengthBytes)
+    writeLength(writer, valueAt)
     return problem
   }
 

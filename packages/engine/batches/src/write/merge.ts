@@ -34,7 +34,7 @@ interface Merge {
  * profiles. Both set and remove keys. A profile that already holds all of its new values is not written.
  *
  * If another transaction has inserted a user's first profile since the lookup, the statements fail with a conflict that
- * `retryConflicts` repeats. With `toleratesConflicts`, the insert takes 67 % longer instead.
+ * `retryConflicts` repeats. With `toleratesConflicts`, the insert takes longer instead.
  */
 export function mergeProfiles(tx: Database, merge: Merge): CompiledQuery[] {
   const { batch, states } = merge
@@ -53,16 +53,7 @@ export function mergeProfiles(tx: Database, merge: Merge): CompiledQuery[] {
   return statements
 }
 
-/**
- * Returns the statement that inserts first profiles.
- *
- * Measured alternatives, in seconds for a million profiles on one connection:
- *
- * - binary `copy`, as below: 4.2
- * - `unnest` in `from`: 5.0; in the select list: 5.5
- * - `on conflict`, as below if conflicts are tolerated: 7.0 to 7.3
- * - documents as `jsonb[]`: 7.2
- */
+/** Returns the statement that inserts first profiles: a `copy`, which cannot tolerate conflicts, or an insert. */
 function insertProfiles(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
   const { appId, batch, toleratesConflicts } = merge
   if (!toleratesConflicts) return copyInto('profiles', copyColumns, batch.copyRows(appId, users))
