@@ -98,23 +98,18 @@ function keyOf(index: number): BenchKey {
   return [`${name} ${index}`, type, value]
 }
 
-/** Number of keys in one call of `jsonb_build_object`, which accepts 100 arguments. */
-const keysPerCall = 40
-
 /** Registers keys and users of an app, with a profile for each user. */
 async function fill(client: pg.Client, { appId }: App, columns: readonly BenchKey[], users: number): Promise<void> {
   const userId = `'user-' || lpad(i::text, 8, '0')`
-  const objects = Array.from({ length: Math.ceil(columns.length / keysPerCall) }, (_, index) => {
-    const part = columns.slice(index * keysPerCall, (index + 1) * keysPerCall)
-    return `jsonb_build_object(${part.map(([key, , value]) => `'${key}', ${value}`).join(', ')})`
-  })
+  const names = columns.map(([key]) => `'${key}'`)
+  const values = columns.map(([, , value]) => `(${value})::text`)
   for (const [key, type] of columns) {
     await client.query('insert into profile_keys (app_id, key, type) values ($1, $2, $3)', [appId, key, type])
   }
   const all = `from generate_series(1::bigint, ${users}) i`
   await client.query(`insert into users (app_id, user_id) select ${appId}, ${userId} ${all}`)
   await client.query(
-    `insert into profiles (app_id, user_id, attributes) select ${appId}, ${userId}, ${objects.join(' || ')} ${all}`,
+    `insert into profiles (app_id, user_id, attributes) select ${appId}, ${userId}, hstore(array[${names}], array[${values}]) ${all}`,
   )
   await client.query('vacuum analyze users, profiles')
   await client.query('checkpoint')
@@ -123,7 +118,7 @@ async function fill(client: pg.Client, { appId }: App, columns: readonly BenchKe
 type CopyByHand = (client: pg.Client, app: App, columns: readonly BenchKey[]) => Promise<unknown>
 
 const cellsOf = (columns: readonly BenchKey[]) =>
-  columns.map(([key]) => `attributes ->> '${key}' as "${key}"`).join(', ')
+  columns.map(([key]) => `attributes -> '${key}' as "${key}"`).join(', ')
 
 /** Exports as an expert does. */
 async function copyThroughGzip(file: string, client: pg.Client, { appId }: App, columns: readonly BenchKey[]) {
@@ -140,7 +135,7 @@ async function copyThroughGzip(file: string, client: pg.Client, { appId }: App, 
 async function bareCopy(client: pg.Client, { appId }: App, columns: readonly BenchKey[]) {
   const copy = to(`copy (
     select user_id, ${cellsOf(columns)} from (
-      select user_id, attributes || '{}' as attributes from users left join profiles using (app_id, user_id)
+      select user_id, attributes || ''::hstore as attributes from users left join profiles using (app_id, user_id)
       where app_id = ${appId} order by user_id offset 0
     ) p
   ) to stdout with (format csv)`)
