@@ -157,7 +157,7 @@ function openUpdates(api: string, { token, users }: App) {
     async lost({ db }: StackAccess, { appId }: App): Promise<number> {
       const { rows } = await sql<{ lost: number }>`
         select count(*) as lost from unnest(${answered}::integer[]) n
-        where (select attributes ->> 'age' from profiles where app_id = ${appId} and user_id = 'u' || n)
+        where (select attributes -> 'age' from profiles where app_id = ${appId} and user_id = 'u' || n)
           is distinct from n::text
       `.execute(db)
       return rows[0]?.lost ?? Number.NaN
@@ -185,7 +185,7 @@ async function untilImported({ db }: StackAccess, importIds: readonly string[], 
 async function staleUsers({ db }: StackAccess, { appId }: App, importIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ stale: number }>`
     select count(*) as stale from users u left join profiles p using (app_id, user_id)
-    where app_id = ${appId} and attributes ->> 'mark' is distinct from ${String(importIds.length - 1)}
+    where app_id = ${appId} and attributes -> 'mark' is distinct from ${String(importIds.length - 1)}
   `.execute(db)
   return rows[0]?.stale ?? Number.NaN
 }
