@@ -2,7 +2,8 @@ import { unknownSettings } from '@sluice/config'
 import { expect, test } from 'vitest'
 import { rateSettings, readRates } from './rate-limiting.ts'
 
-test('the rates of the specification are the defaults (service.md, Limits)', () => {
+// service.md, Limits.
+test('the rates of the specification are the defaults', () => {
   expect(readRates({}).limits).toMatchObject({
     deletion: { requests: 1_000, windowMs: 60_000 },
     profile_update: { requests: 1_000, windowMs: 60_000 },

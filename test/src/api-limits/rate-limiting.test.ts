@@ -43,6 +43,7 @@ describe.each([
     if (isAvailable) await Promise.all(apis.map((api) => api.stop()))
   })
 
+  // service.md, Rate rules.
   test.runIf(isAvailable)(
     'every answer states the limit, the remaining requests, and when the window ends',
     async () => {

@@ -91,6 +91,7 @@ test('a changed state is refused', async () => {
   await expectRefusal(await browser.atDashboard.get(address.href), 'began in another browser')
 })
 
+// second-day.md §6, OpenID Connect.
 test.each<[string, Record<string, unknown>]>([
   ['nonce', { nonce: 'another' }],
   ['audience', { aud: 'another client' }],

@@ -43,6 +43,7 @@ async function auditLog() {
   return await db.selectFrom('audit_log').select(['app_id', 'who_type', 'who', 'what', 'outcome']).execute()
 }
 
+// second-day.md §6, OpenID Connect.
 test('a member signs in with the account at the provider and sees the own apps only', async () => {
   const { appId } = await openApp(setUp.dashboard, 'Shop', 'anna@example.com')
   const other = await openApp(setUp.dashboard, 'Other', 'ben@example.com')

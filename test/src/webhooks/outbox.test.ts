@@ -135,6 +135,7 @@ describe('history', () => {
       update webhook_deliveries set ended_at = now() - make_interval(days => ${days}) where state <> 'waiting'
     `.execute(fixture.db)
 
+  // second-day.md §6, History.
   test('ended deliveries are removed after HISTORY_RETENTION_DAYS; waiting ones stay', async () => {
     await openEndpoint(fixture, receiver.url)
     await recordAnyEvent(fixture)

@@ -30,6 +30,7 @@ export const requestBulkImport = endpoint({
     '',
     csvRules,
   ].join('\n'),
+  // service.md, Limits.
   limit: { function: 'bulk_import', rate: '10/10m', counts: 'First requests of v3 bulk imports' },
   audit: { unrecordedBecause: 'the import itself is the record' },
   // The upload address in a stored response may have expired, so a repetition gets a fresh address.

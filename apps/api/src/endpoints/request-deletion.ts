@@ -43,6 +43,7 @@ export const requestDeletion = endpoint({
     'unregistered again. One mail is sent for all deletions that complete on the same day. If several requests name a user,',
     'the user is deleted once, on the earliest of their dates.',
   ].join('\n'),
+  // service.md, Limits.
   limit: { function: 'deletion', rate: '1000/60s', counts: 'Deletion requests' },
   audit: { what: 'deletion.request' },
   idempotency: {},

@@ -76,6 +76,7 @@ export const updateProfile = endpoint({
     '`datetime` is a string in ISO 8601 with an offset, and is stored in UTC. Numbers are JSON numbers, not strings. The answer',
     'has every entry in the order of the request.',
   ].join('\n'),
+  // service.md, Limits.
   limit: { function: 'profile_update', rate: '1000/60s', counts: 'Profile updates' },
   audit: { unrecordedBecause: 'the log must not hold user IDs and values' },
   body: {

@@ -1,8 +1,8 @@
 import { type Database, removeInBatches, rowsAtATime, sql } from '@sluice/database'
 
 /**
- * Removes mails that are older than `days` and were sent or failed for good, a few at a time. Returns their number.
- * Ends early if the process shuts down.
+ * Removes mails that are older than `days` and were sent or failed permanently (second-day.md §6, History), a few at a
+ * time. Returns their number. Ends early if the process shuts down.
  */
 export async function removeOldMails(db: Database, days: number, shutdown: AbortSignal | undefined): Promise<number> {
   const statement = sql`

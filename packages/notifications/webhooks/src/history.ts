@@ -1,8 +1,8 @@
 import { type Database, removeInBatches, rowsAtATime, sql } from '@sluice/database'
 
 /**
- * Removes the deliveries that ended `days` ago, a few at a time. Returns their number. Ends early if the process shuts
- * down.
+ * Removes the deliveries that ended `days` ago, a few at a time (second-day.md §6, History). Returns their number. Ends
+ * early if the process shuts down.
  */
 export async function removeOldDeliveries(
   db: Database,

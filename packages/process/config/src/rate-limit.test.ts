@@ -3,7 +3,6 @@ import { readSettings } from './read.ts'
 
 const read = (text: string) => readSettings({ RATE_LIMIT_SIGN_IN: text }, ['RATE_LIMIT_SIGN_IN']).RATE_LIMIT_SIGN_IN
 
-// service.md, Limits.
 test.each([
   ['10/600s', 10, 600_000],
   ['10/600', 10, 600_000],
