@@ -2,6 +2,7 @@ import { openAsBlob, truncateSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ImportProgress } from './import-file.ts'
 import { type ScriptedAnswer, startScriptedServer } from './scripted-server.fixture.ts'
@@ -29,6 +30,20 @@ test('the progress of an upload ends with the size of the file, which is sent wi
   const [bytes, totalBytes] = [content.length, content.length]
   expect(progress.filter(({ phase }) => phase === 'checksum').at(-1)).toEqual({ phase: 'checksum', bytes, totalBytes })
   expect(progress.at(-1)).toEqual({ phase: 'upload', bytes, totalBytes })
+})
+
+// design.md §2, Upload.
+test.each([
+  ['people.csv.gz', 'application/gzip', 'plain'],
+  ['people.GZIP', 'application/gzip', 'plain'],
+  ['people.csv', 'text/csv', 'gzip'],
+  ['people', 'application/gzip', 'gzip'],
+  ['people', 'text/csv', 'plain'],
+])('a file with the name %s is announced as %s if its bytes are %s', async (name, type, bytes) => {
+  await using server = await startScriptedServer((url) => [requested(url), stored])
+  const sent = new File([bytes === 'gzip' ? new Uint8Array(gzipSync(content)) : content], name)
+  await new Sluice({ api: server.url, token: 't' }).upload(sent)
+  expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject({ content_type: type })
 })
 
 test('an error of the callback, or of a file that has changed, is no fault of the network', async () => {

@@ -174,7 +174,10 @@ function nameOf(file: Blob, { fileName }: ImportOptions): string | undefined {
   return Array.from(name.toWellFormed().replaceAll('\0', '\ufffd')).slice(0, limits.fileNameLength).join('')
 }
 
-/** Returns the content type by the extension of the name, or by the first bytes if the extension is unknown. */
+/**
+ * Returns the content type by the extension of the name, or by the first bytes if the extension is unknown
+ * (design.md §2, Upload).
+ */
 async function contentTypeOf(file: Blob, name: string | undefined): Promise<'text/csv' | 'application/gzip'> {
   if (name !== undefined && /\.(gz|gzip)$/i.test(name)) return 'application/gzip'
   if (name !== undefined && /\.csv$/i.test(name)) return 'text/csv'

@@ -149,6 +149,25 @@ test('unfinished imports are cancelled together, so that no waiting import start
   expect([times.length, new Set(times).size]).toEqual([3, 2])
 })
 
+test('the app and the times of the requests choose among unfinished imports', async () => {
+  const [one, two] = apps
+  const [old, recent] = [await queued(one), await queued(one)]
+  await queued(two)
+  await database.db
+    .updateTable('imports')
+    .set({ requested_at: new Date(Date.now() - 180 * 60_000) })
+    .where('import_id', '=', old)
+    .execute()
+  const list = async (...args: string[]) => {
+    const { json } = await run('cancel', '--all', '--app', String(one), ...args)
+    return (json as { imports: { import_id: string }[] }).imports.map(({ import_id: id }) => id)
+  }
+  expect(await list('--dry-run')).toEqual([old, recent])
+  expect(await list('--dry-run', '--until', '2h')).toEqual([old])
+  expect(await list('--since', '2h', '--yes')).toEqual([recent])
+  expect(await list('--dry-run')).toEqual([old])
+})
+
 test.for([
   [['retry', '--all'], '--all needs --state failed or --state cancelled'],
   [['retry', '--all', '--state', 'queued', '--yes'], '--all needs --state failed or --state cancelled'],

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ImportView } from '@sluice/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
@@ -83,6 +84,38 @@ onLinux('import --wait of a held import ends its line, shows why, and names the 
   expect(terminal.shown()).toMatch(/held +█+ 100 % {2}2 rows {2}\d+ rows\/s {2}1 with errors\r\n/)
   expect(terminal.shown()).toMatch(/State +held\r\nHeld because +failed_percent is 50, over 20\r\n/)
   expect(terminal.shown().trimEnd()).toMatch(new RegExp(`To apply it: sluice import approve ${importId}$`))
+})
+
+// changes.md §6.
+onLinux('imports cancel --all and retry --all ask: no leaves every import alone, and yes does it', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  const { appId, token } = await openApp(stack)
+  await stack.sluice('app', 'pause', '--app', String(appId))
+  await upload(stack.api, token, Buffer.from('user_id,age\na,7\n'))
+  const states = async () =>
+    ((await stack.sluice('imports', '--app', String(appId))).json as ImportView[]).map(({ state }) => state)
+  await until('the import to wait', async () => (await states()).includes('queued'))
+
+  const answer = async (reply: string, question: string, ...args: string[]) => {
+    const command = ['imports', ...args, '--all', '--app', String(appId)]
+    const terminal = openTerminal('cli', command, { SLUICE_HOME: stack.home })
+    await until('the question', () => terminal.shown().includes(`${question} [y/N] `))
+    terminal.type(`${reply}\r`)
+    return { code: await terminal.code, shown: terminal.shown() }
+  }
+  const refused = { code: 1, shown: expect.stringContaining('sluice: nothing was done') }
+  const cancel = (reply: string) => answer(reply, 'Cancel 1 import of 1 app?', 'cancel')
+  for (const reply of ['n', '', 'yess']) expect(await cancel(reply)).toEqual(refused)
+  expect(await states()).toEqual(['queued'])
+  expect(await cancel('y')).toMatchObject({ code: 0 })
+  expect(await states()).toEqual(['cancelled'])
+
+  const retry = (reply: string) => answer(reply, 'Retry 1 import of 1 app?', 'retry', '--state', 'cancelled')
+  expect(await retry('no')).toEqual(refused)
+  expect(await states()).toEqual(['cancelled'])
+  expect(await retry('YES')).toMatchObject({ code: 0 })
+  expect(await states()).toEqual(['queued', 'cancelled'])
 })
 
 onLinux('a list fits the terminal, names what it leaves out, and shows it with --wide', async () => {
