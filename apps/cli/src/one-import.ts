@@ -33,6 +33,15 @@ export async function readImport(importId: string, isReady = (_: ImportView) => 
   })
 }
 
+/** Waits until an import has ended or is held, and returns it. */
+export async function waitForEnd({ import_id: importId }: ImportView, options: ClientOptions): Promise<ImportView> {
+  return await asClientOrOperator(
+    options,
+    (client) => client.waitForImport(importId),
+    () => readImport(importId, (view) => view.finished_at !== null || view.state === 'held'),
+  )
+}
+
 /** What became of a change of an import. */
 interface Changed {
   outcome?: Outcome

@@ -235,6 +235,20 @@ test('import --wait ends when the import is held, and names the command that app
   expect(await approve()).toEqual(refusal(`sluice: t${refused}\n`))
 })
 
+test('import approve --wait shows the applied import, to a client and to an operator', async () => {
+  const { token } = await openApp(stack, ['a'])
+  const asClient = ['--token', token, '--api', stack.api]
+  for (const [age, options] of [asClient, []].entries()) {
+    const file = await write(`held-${age}.csv`, `user_id,age\na,${age}\n`)
+    const held = await stack.sluice('import', file, ...asClient, '--wait', '--hold-if', 'always')
+    const { import_id: importId } = importView.parse(held.json)
+    expect(await stack.sluice('import', 'approve', importId, '--wait', ...options)).toMatchObject({
+      code: 0,
+      json: { import_id: importId, state: 'completed', rows_applied: 1 },
+    })
+  }
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(

@@ -1,17 +1,24 @@
+import { ImportFailedError } from '@sluice/client'
 import { describeImport } from '@sluice/client-cli'
 import { approveImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
-import { asClientOrOperator, changeImport } from '../one-import.ts'
+import { asClientOrOperator, changeImport, waitForEnd } from '../one-import.ts'
 import { print } from '../output.ts'
+
+interface ApproveOptions extends ClientOptions {
+  wait?: true
+}
 
 /** Adds `sluice imports approve` (changes.md §2, The decision). */
 export function addImportApproveCommand(group: Command): void {
   const approve = withTypedToken(group.command('approve'))
     .description('apply the file of a held import')
     .argument('<import-id>')
-    .action(async (importId: string, options: ClientOptions) => {
-      const view = await asClientOrOperator(
+    .option('--wait', 'wait until the import has ended, and show it')
+    .action(async (importId: string, options: ApproveOptions) => {
+      const { wait } = options
+      const approved = await asClientOrOperator(
         options,
         (client) => client.approveImport(importId),
         () =>
@@ -20,6 +27,8 @@ export function addImportApproveCommand(group: Command): void {
             return approval.outcome === 'not held' ? { refused: `it is not held, but ${approval.state}` } : {}
           }),
       )
+      const view = wait === true ? await waitForEnd(approved, options) : approved
       print(approve, view, () => describeImport(view))
+      if (wait === true && view.state !== 'completed') throw new ImportFailedError(view)
     })
 }

@@ -5,7 +5,7 @@ import { undoImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
 import { requester } from '../audit.ts'
-import { asClientOrOperator, changeImport, readImport } from '../one-import.ts'
+import { asClientOrOperator, changeImport, waitForEnd } from '../one-import.ts'
 import { print } from '../output.ts'
 
 interface UndoOptions extends ClientOptions {
@@ -38,12 +38,4 @@ async function undoAsOperator(importId: string, dryRun: true | undefined): Promi
   return await changeImport(importId, { what: 'import.undo', verb: 'undone' }, async (db, id) => ({
     newId: await undoImport({ db, settings }, id, { dryRun, requestedBy: requester() }),
   }))
-}
-
-async function waitForEnd({ import_id: undoId }: ImportView, options: UndoOptions): Promise<ImportView> {
-  return await asClientOrOperator(
-    options,
-    (client) => client.waitForImport(undoId),
-    () => readImport(undoId, (view) => view.finished_at !== null),
-  )
 }
