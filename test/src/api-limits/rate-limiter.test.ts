@@ -1,8 +1,9 @@
 import { sql } from '@sluice/database'
 import { openRateLimiter, type RateLimit, type RateLimitStore, removeEndedWindows } from '@sluice/rate-limits'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { describeStores } from './describe-stores.ts'
 import { openLink } from './interrupted-link.ts'
 
 const limits = {
@@ -11,11 +12,6 @@ const limits = {
   short: { requests: 1, windowMs: 1_000 },
   wide: { requests: 100_000, windowMs: 60_000 },
 } satisfies Record<string, RateLimit>
-
-const stores = [
-  ['Postgres', () => ({ databaseUrl: database.url })],
-  ['Redis', () => ({ redisUrl: inject('redisUrl') ?? '' })],
-] as const
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -52,11 +48,11 @@ function expectFewTries(failures: readonly unknown[], begun: number): void {
   expect(tries.length).toBeLessThanOrEqual(3 + (performance.now() - begun) / 1_000)
 }
 
-describe.each(stores)('rate limits in %s', (name, store) => {
-  const isAvailable = name === 'Postgres' || inject('redisUrl') !== undefined
+describeStores('rate limits', (name) => {
+  const store = () => (name === 'Redis' ? { redisUrl: inject('redisUrl') ?? '' } : { databaseUrl: database.url })
 
   // design.md §3, Rate limits.
-  test.runIf(isAvailable)('two processes share their counts, and allow exactly the limit', async () => {
+  test('two processes share their counts, and allow exactly the limit', async () => {
     const processes = [await openLimiter(store()), await openLimiter(store())]
     const app = newApp()
     const counts = await Promise.all(
@@ -67,7 +63,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(new Set(counts.map((count) => count.limit))).toEqual(new Set([5]))
   })
 
-  test.runIf(isAvailable)(
+  test(
     'requests of many apps at the same moment, in two processes, are counted exactly',
     async () => {
       const processes = [await openLimiter(store()), await openLimiter(store())]
@@ -88,7 +84,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)(
+  test(
     'what is left of a limit can be read in another process without counting a request',
     async () => {
       const [one, other] = [await openLimiter(store()), await openLimiter(store())]
@@ -104,7 +100,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)('a count takes one round trip to the store', async () => {
+  test('a count takes one round trip to the store', async () => {
     const target = store()
     const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
     open.push(link)
@@ -118,7 +114,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
   })
 
   // service.md, Rate rules.
-  test.runIf(isAvailable)('subjects, such as tokens, and functions are counted separately', async () => {
+  test('subjects, such as tokens, and functions are counted separately', async () => {
     const { count } = await openLimiter(store())
     const [one, other] = [newApp(), newApp()]
     const allowed = []
@@ -127,7 +123,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     expect(allowed).toEqual([true, true, false, true, true])
   })
 
-  test.runIf(isAvailable)(
+  test(
     'a window is fixed: refused requests do not extend it, and the next window starts at zero',
     async () => {
       const { count } = await openLimiter(store())
@@ -148,7 +144,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)(
+  test(
     'a store that hangs delays three requests, then one in a second; its counts are used again after it recovers',
     async () => {
       const target = store()
@@ -178,7 +174,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)(
+  test(
     'without its store, a process starts, and hardly any request tries to reach the store',
     async () => {
       const target = store()
@@ -204,7 +200,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)(
+  test(
     'a store that fails in the middle of a window lets no request beyond the limit through',
     async () => {
       const target = store()
@@ -226,7 +222,7 @@ describe.each(stores)('rate limits in %s', (name, store) => {
     },
   )
 
-  test.runIf(isAvailable)('a busy process lets no request beyond the limit through', async () => {
+  test('a busy process lets no request beyond the limit through', async () => {
     const { count } = await openLimiter(store(), 50)
     const app = newApp()
     const allowed: boolean[] = []

@@ -2,6 +2,7 @@ import { createApp, registerToken } from '@sluice/accounts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
+import { describeStores } from './describe-stores.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
 
 const bulkImport = '/v3/user_profiles/bulk_import'
@@ -27,24 +28,20 @@ function post(url: string, token: string | undefined, body: string = JSON.string
 const rateHeaders = ({ headers }: Response) =>
   ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) => headers.get(name))
 
-describe.each([
-  ['Postgres', {}],
-  ['Redis', { REDIS_URL: inject('redisUrl') ?? '' }],
-])('two API processes with their counts in %s', (store, settings) => {
-  const isAvailable = store === 'Postgres' || inject('redisUrl') !== undefined
+describeStores('two API processes with their counts', (store) => {
+  const settings = store === 'Redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}
   let apis: [ApiProcess, ApiProcess]
   beforeAll(async () => {
-    if (!isAvailable) return
     // Every request must be counted, however busy the machine is.
     const env = { ...limits, RATE_LIMIT_TIMEOUT: '10s', ...settings }
     apis = await Promise.all([startApi(database.url, env), startApi(database.url, env)])
   })
   afterAll(async () => {
-    if (isAvailable) await Promise.all(apis.map((api) => api.stop()))
+    await Promise.all(apis.map((api) => api.stop()))
   })
 
   // service.md, Rate rules.
-  test.runIf(isAvailable)(
+  test(
     'every answer states the limit, the remaining requests, and when the window ends',
     async () => {
       const token = await newToken()
@@ -62,7 +59,7 @@ describe.each([
     },
   )
 
-  test.runIf(isAvailable)('refused requests get the same headers, whatever is wrong with them', async () => {
+  test('refused requests get the same headers, whatever is wrong with them', async () => {
     const token = await newToken()
     const invalid = await post(apis[0].url, token, '{}')
     const broken = await post(apis[1].url, token, '{')
@@ -82,7 +79,7 @@ describe.each([
   })
 
   // service.md, Errors; service.md, Rate rules.
-  test.runIf(isAvailable)(
+  test(
     'over the limit, every process answers 429 with the time to wait, and does nothing',
     async () => {
       const [token, other] = [await newToken(), await newToken()]
@@ -107,7 +104,7 @@ describe.each([
     },
   )
 
-  test.runIf(isAvailable)('requests that fail authentication are not counted, and get no headers', async () => {
+  test('requests that fail authentication are not counted, and get no headers', async () => {
     for (const [token, status] of [
       [undefined, 401],
       ['slc_1_wrong', 403],
@@ -118,7 +115,7 @@ describe.each([
   })
 
   // design.md §3, Rate limits.
-  test.runIf(isAvailable)('a newly registered token of an app starts its own count', async () => {
+  test('a newly registered token of an app starts its own count', async () => {
     const { appId, apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })
     for (const api of [...apis, ...apis]) await post(api.url, apiToken)
     const token = await registerToken(database.db, appId)
@@ -129,7 +126,7 @@ describe.each([
     ])
   })
 
-  test.runIf(isAvailable)('a request is counted before its body is read', async () => {
+  test('a request is counted before its body is read', async () => {
     const token = await newToken()
     const answers = await Promise.all(Array.from({ length: 4 }, () => post(apis[0].url, token, '{'.repeat(2_000_000))))
     expect(answers.map(({ status }) => status).sort()).toEqual([413, 413, 413, 429])

@@ -6,6 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { startMailServer } from '../environment/mail-server.ts'
 import { openScratch } from '../environment/scratch.ts'
+import { content, enqueueOne } from './enqueue-one.ts'
 
 // One app's mails neither delay another app's mails nor exceed the app's hourly limit.
 let db: Database
@@ -21,8 +22,6 @@ beforeEach(async () => {
     await scratch[Symbol.asyncDispose]()
   }
 })
-
-const content = { subject: 'Hello', text: 'text', html: '<p>html</p>' }
 
 /** Creates an app with `members` members. */
 async function openApp(members: number): Promise<number> {
@@ -81,8 +80,7 @@ test('mails over an app’s hourly limit wait for the next hour; none is lost, a
   // A mail that waits for its hour is not overdue: it is no reason to check the mail server.
   expect(await mailBacklog(db)).toEqual({ waiting: 4, overdue: 0 })
 
-  const [other] = await enqueueMails(db, small, 'import:1', content)
-  if (other === undefined) throw new Error('no mail')
+  const other = await enqueueOne(db, small)
   expect(await dueMails(db, 10)).toEqual([other])
   expect(await mailer.send(other)).toEqual({ outcome: 'sent' })
 
@@ -105,8 +103,7 @@ test('several processes that send at the same moment keep the hourly limit toget
 
 test('a try that the mail server refused does not count against the hour', async () => {
   const appId = await openApp(1)
-  const [mail] = await enqueueMails(db, appId, 'import:1', content)
-  if (mail === undefined) throw new Error('no mail')
+  const mail = await enqueueOne(db, appId)
   const [unreachable, mailer] = [openHourlyMailer(1, '1'), openHourlyMailer(1)]
   expect(await unreachable.send(mail)).toMatchObject({ outcome: 'postponed' })
   await db
@@ -133,8 +130,7 @@ test('a waiting mail is dropped if its recipient has been removed, or has ended 
 
 test('a mail that waited for its hour for days is tried for hours before it fails', async () => {
   const appId = await openApp(1)
-  const [mail] = await enqueueMails(db, appId, 'import:1', content)
-  if (mail === undefined) throw new Error('no mail')
+  const mail = await enqueueOne(db, appId)
   const unreachable = openHourlyMailer(100, '1')
   const outcomes: string[] = []
   for (let attempt = 1; attempt <= 12; attempt++) {
@@ -147,8 +143,7 @@ test('a mail that waited for its hour for days is tried for hours before it fail
 
 test('a mail whose process dies in each attempt waits longer and longer, and has failed after five days', async () => {
   const appId = await openApp(1)
-  const [mail] = await enqueueMails(db, appId, 'import:1', content)
-  if (mail === undefined) throw new Error('no mail')
+  const mail = await enqueueOne(db, appId)
   const mailer = openHourlyMailer(100)
   const server = await startMailServer()
   onTestFinished(() => server.close())

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
 import { until } from '../environment/wait.ts'
+import { content, enqueueOne } from './enqueue-one.ts'
 
 // A mail is sent once per event and recipient, as far as SMTP allows, whatever the mail server does.
 let database: TestDatabase
@@ -57,8 +58,6 @@ beforeEach(async () => {
   }
 })
 
-const content = { subject: 'Hello', text: 'text', html: '<p>html</p>' }
-
 async function enqueue(event = 'import:1') {
   return await database.db.transaction().execute((tx) => enqueueMails(tx, appId, event, content))
 }
@@ -85,8 +84,7 @@ describe('the outbox', () => {
   })
 
   test('a sent mail is not sent again, and only one of several processes sends it', async () => {
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     const outcomes = await Promise.all([mailer.send(mail), mailer.send(mail), mailer.send(mail)])
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['not due', 'not due', 'sent'])
     await makeDue()
@@ -95,8 +93,7 @@ describe('the outbox', () => {
   })
 
   test('a mail that was sent while Postgres broke the connection is not sent again', async () => {
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     const accept = server.onData
     let broken: Promise<void> | undefined
     server.onData = (stream, session, answer) =>
@@ -176,8 +173,7 @@ describe('the header of a mail', () => {
 
 describe('a mail that the server does not accept', () => {
   test('for now (4xx) is tried again later, under the same Message-ID', async () => {
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     refusals = [{ code: 451, text: 'try later' }]
     expect(await mailer.send(mail)).toMatchObject({ outcome: 'postponed', attempt: 1 })
     expect(await mailer.send(mail)).toEqual({ outcome: 'not due' })
@@ -209,8 +205,7 @@ describe('a mail that the server does not accept', () => {
   })
 
   test('for good (5xx) has failed, and the reason is kept', async () => {
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     refusals = [{ code: 550, text: 'no such user' }]
     expect(await mailer.send(mail)).toMatchObject({ outcome: 'failed' })
     await makeDue()
@@ -225,8 +220,7 @@ describe('a mail that the server does not accept', () => {
 
   test('because it is down waits', async () => {
     const unreachable = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     expect(await unreachable.send(mail)).toMatchObject({ outcome: 'postponed' })
     unreachable.close()
     await makeDue()
@@ -234,8 +228,7 @@ describe('a mail that the server does not accept', () => {
   })
 
   test('within the time limit of a whole dialogue, though each answer is in time, is postponed before anything is accepted', async () => {
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     const hasty = openMailer(database.db, settings, { longestDialogueMs: 500 })
     onTestFinished(() => hasty.close())
     slowness = 300
@@ -254,8 +247,7 @@ describe('a mail that the server does not accept', () => {
   test('for hours waits however often it was tried, and has failed after five days', async () => {
     const unreachable = openMailer(database.db, { ...settings, SMTP_URL: 'smtp://127.0.0.1:1' })
     onTestFinished(() => unreachable.close())
-    const [mail] = await enqueue()
-    if (mail === undefined) throw new Error('no mail')
+    const mail = await enqueueOne(database.db, appId)
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
     await database.db
       .updateTable('mails')

@@ -5,6 +5,7 @@ import { setImmediate as nextCycle } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { clientPolicy } from './policy.ts'
 import { watchAnswers } from './slow-answers.ts'
+import { until } from './until.fixture.ts'
 
 // Sockets are real. The clock is not: each test says how much time passes between two states of the connection.
 beforeEach(() => {
@@ -43,15 +44,6 @@ async function beginAnswer() {
       // The server writes what the kernel has room for now.
       for (let cycle = 0; cycle < 5; cycle++) await nextCycle()
     },
-  }
-}
-
-/** Waits for a state of the real socket without moving the clock, as `vi.waitUntil` would. */
-async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 30_000
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('the state was not reached within 30 s')
-    await nextCycle()
   }
 }
 

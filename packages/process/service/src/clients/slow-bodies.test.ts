@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { setImmediate as nextCycle } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { type BodyLimits, type BodyWatch, SlowBody, watchBody } from './slow-bodies.ts'
+import { until } from './until.fixture.ts'
 
 // Sockets are real. The clock is not: each test says how much time passes between two states of the connection.
 beforeEach(() => {
@@ -50,15 +50,6 @@ async function beginBody(own: Partial<BodyLimits> = {}, { reads = true } = {}): 
       socket.write(Buffer.alloc(count))
       await until(() => request.socket.bytesRead >= expected)
     },
-  }
-}
-
-/** Waits for a state of the real socket without moving the clock, as `vi.waitUntil` would. */
-async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 30_000
-  while (!holds()) {
-    if (Date.now() > end) throw new Error('the state was not reached within 30 s')
-    await nextCycle()
   }
 }
 
