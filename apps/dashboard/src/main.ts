@@ -1,4 +1,11 @@
-import { providerSettings, readSettings, sharedStore, sharedStoreSettings, signInSettings } from '@sluice/config'
+import {
+  providerSettings,
+  readSettings,
+  type Settings,
+  sharedStore,
+  sharedStoreSettings,
+  signInSettings,
+} from '@sluice/config'
 import { connect } from '@sluice/database'
 import { deletionRequestSettings } from '@sluice/deletions'
 import { dispatchSettings, openWaker } from '@sluice/imports'
@@ -65,22 +72,20 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
   const cells = openCellRouter({ db: database.db, log }, { own: settings.CELL, addresses: settings.CELL_DASHBOARDS })
   const dashboard = buildDashboard(
     {
-      ...{ db: database.db, storage, mails, signer, signInLimiter, uploadLimiter, requestLimiter, settings, log },
+      db: database.db,
+      storage,
+      mails,
+      signer,
+      signInLimiter,
+      uploadLimiter,
+      requestLimiter,
+      settings,
+      log,
       provider: identityProvider && openDashboardProvider(identityProvider, settings.DASHBOARD_URL, signer),
-      ...{ mailsLinks: settings.SIGN_IN_MAIL === 'on', inboxUrl: settings.INBOX_URL },
-      ...{ memberLimit: settings.MEMBER_LIMIT, dashboardUrl: settings.DASHBOARD_URL, apiUrl: settings.API_URL },
-      ...{ queueStore: store, wakeWorker: waker.wake, cells },
-      s3Gateway: {
-        url: settings.S3_GATEWAY_URL,
-        bucket: settings.S3_BUCKET,
-        region: settings.S3_REGION,
-        encryptionKeys: settings.ENCRYPTION_KEYS,
-      },
-      webhookRule: {
-        allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
-        isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),
-      },
-      trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
+      queueStore: store,
+      wakeWorker: waker.wake,
+      cells,
+      ...contextOf(settings),
     },
     operations,
   )
@@ -97,3 +102,25 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
     },
   }
 })
+
+/** Returns what the dashboard's context has from settings alone. */
+function contextOf(settings: Settings<(typeof dashboardSettings)[number]>) {
+  return {
+    mailsLinks: settings.SIGN_IN_MAIL === 'on',
+    inboxUrl: settings.INBOX_URL,
+    memberLimit: settings.MEMBER_LIMIT,
+    dashboardUrl: settings.DASHBOARD_URL,
+    apiUrl: settings.API_URL,
+    s3Gateway: {
+      url: settings.S3_GATEWAY_URL,
+      bucket: settings.S3_BUCKET,
+      region: settings.S3_REGION,
+      encryptionKeys: settings.ENCRYPTION_KEYS,
+    },
+    webhookRule: {
+      allowsHttp: settings.WEBHOOK_ALLOW_HTTP,
+      isAllowed: openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS),
+    },
+    trustedProxies: settings.DASHBOARD_TRUSTED_PROXIES,
+  }
+}

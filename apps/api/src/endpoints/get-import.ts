@@ -42,10 +42,18 @@ export const exampleImport: ImportView = {
 /** An import that has not begun, for examples. */
 export const exampleQueuedImport: ImportView = {
   ...exampleImport,
-  ...{ state: 'queued', started_at: null, finished_at: null, types: {}, warnings: [] },
-  ...{ rows_total: 0, rows_applied: 0, rows_failed: 0, rows_changed: 0 },
+  state: 'queued',
+  started_at: null,
+  finished_at: null,
+  types: {},
+  warnings: [],
+  rows_total: 0,
+  rows_applied: 0,
+  rows_failed: 0,
+  rows_changed: 0,
   changes: { rows: { created: 0, changed: 0 }, values: { added: 0, changed: 0, removed: 0 }, keys: {} },
-  ...{ error_file_url: null, changes_file_url: null },
+  error_file_url: null,
+  changes_file_url: null,
 }
 
 /** The import that a path names. */

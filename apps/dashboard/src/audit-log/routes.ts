@@ -43,7 +43,10 @@ async function sendLog(
     ? await auditLogPage(db, { ...filter, appId: app?.appId, before }, pageSize)
     : { entries: [], next: undefined }
   const content = auditLogContent(app === undefined ? '/audit-log' : `/apps/${app.appId}/audit-log`, texts, {
-    ...{ entries, next, isFirst: before === undefined, isOfApp: app !== undefined },
+    entries,
+    next,
+    isFirst: before === undefined,
+    isOfApp: app !== undefined,
     invalid: isValid ? undefined : filter.invalid,
   })
   const [title, area] =

@@ -37,9 +37,7 @@ export function columnRow(column: ColumnChoice, values: readonly string[], conte
     context.onChange()
   }
   const imported = element('input', { type: 'checkbox', 'aria-label': `Import ${label}` }) as HTMLInputElement
-  const key = element('input', {
-    ...{ type: 'text', 'aria-label': `Key of ${label}`, list: 'known-keys', autocomplete: 'off', spellcheck: 'false' },
-  }) as HTMLInputElement
+  const key = keyInput(label)
   const use = buttonOf(`Use ${proposal}`, () => choose({ key: proposal ?? column.key }))
   const offered = offeredForms(values, column.form)
   const forms = selectOf(`Values of ${label}`, offered, column.form, (form) => choose({ form }))
@@ -77,6 +75,16 @@ export function columnRow(column: ColumnChoice, values: readonly string[], conte
     cell('Values', forms, conversions),
   )
   return { row, show, suggestion }
+}
+
+function keyInput(label: string): HTMLInputElement {
+  return element('input', {
+    type: 'text',
+    'aria-label': `Key of ${label}`,
+    list: 'known-keys',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  }) as HTMLInputElement
 }
 
 /** Creates a cell. On phones, a row is a list of its cells with their names. */

@@ -27,7 +27,9 @@ export class ColumnTable {
   readonly #useAll = buttonOf('', () => this.#useSuggestions())
   readonly #userId: HTMLSelectElement
   readonly #filter = element('input', {
-    ...{ type: 'search', 'aria-label': 'Filter the columns', placeholder: 'Filter the columns' },
+    type: 'search',
+    'aria-label': 'Filter the columns',
+    placeholder: 'Filter the columns',
   }) as HTMLInputElement
   #lastWarning = -1
   #checks: ReadonlyMap<ColumnChoice, ColumnCheck> = new Map()

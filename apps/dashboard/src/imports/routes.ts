@@ -45,7 +45,10 @@ export const importRoutes: PageRoutes = (dashboard, context) => {
     const isPaused = pauses.ofApp !== null || pauses.ofAllApps !== null
     const address = `/apps/${appId}/imports`
     return await sendList(request, reply, context, {
-      ...{ title: 'Imports', area: 'imports', address, appId },
+      title: 'Imports',
+      area: 'imports',
+      address,
+      appId,
       above: html`
         ${isPaused && html`<p class="notice warn"><strong>Imports are paused.</strong> Files can still be uploaded; they are imported when an operator resumes imports.</p>`}
         <p class="actions"><a class="button main" href="/apps/${appId}/data-import">Import a file…</a></p>`,

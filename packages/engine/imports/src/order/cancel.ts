@@ -14,7 +14,8 @@ const cancellation = {
   // A check has changed nothing, so nothing of it can be undone (changes.md §2, The decision).
   rows_changed: sql<number>`case when is_check then 0 else rows_changed end`,
   changes: sql<string>`case when is_check then '{}' else changes end`,
-  ...{ changes_file_key: null, changes_file_secret: null },
+  changes_file_key: null,
+  changes_file_secret: null,
   attempt: sql<number>`attempt + 1`,
   tries: 0,
   lease_until: null,

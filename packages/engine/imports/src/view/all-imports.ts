@@ -169,9 +169,17 @@ async function readImports(db: Database, apiUrl: string | undefined, found: read
     if (row === undefined) return []
     return [
       {
-        ...{ appId: row.app_id, appName: row.name, view: toSummary(row, apiUrl), requestedBy: row.requested_by },
-        ...{ place: places.get(id) ?? null, tookMs: millisecondsTaken(row), commonestError: row.commonest_error },
-        ...{ contentType: row.content_type, objectKey: row.object_key, byteSize: row.bytes, position: row.position },
+        appId: row.app_id,
+        appName: row.name,
+        view: toSummary(row, apiUrl),
+        requestedBy: row.requested_by,
+        place: places.get(id) ?? null,
+        tookMs: millisecondsTaken(row),
+        commonestError: row.commonest_error,
+        contentType: row.content_type,
+        objectKey: row.object_key,
+        byteSize: row.bytes,
+        position: row.position,
       },
     ]
   })

@@ -59,7 +59,9 @@ export function openStateWatch(db: Database): StateWatch {
       if (isClosed) return Promise.resolve()
       return new Promise((resolve, reject) => {
         const waiter: Waiter = {
-          ...{ ...id, state, deadline: performance.now() + ms },
+          ...id,
+          state,
+          deadline: performance.now() + ms,
           settle(error) {
             waiters.delete(waiter)
             if (error === undefined) resolve()
