@@ -40,27 +40,32 @@ export function addEndpoint(
         return answer(reply, (json?.refuse ?? errors.badRequest)(...checked.messages))
       }
       reply.code(endpoint.answer.status)
-      return await handle(callOf(checked.value, request, reply) as Call<never, never, string>)
+      return await handle(callOf(endpoint, checked.value, request, reply) as Call<never, never, string>)
     },
   })
 }
 
-/** Returns the checked body of a request, or its query if it has no body. */
+/** Returns the checked body or the checked query of a request. An endpoint has only one of them. */
 function checkedRequest(endpoint: Endpoint, request: FastifyRequest) {
   const { json, query } = endpoint
   if (json !== undefined) return checkBody(endpoint, request.body)
   return query === undefined ? { value: undefined } : checkRequest(query, request.query)
 }
 
-function callOf(value: unknown, request: FastifyRequest, reply: FastifyReply): Call<unknown, unknown, string> {
+function callOf(
+  { json }: Endpoint,
+  value: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Call<unknown, unknown, string> {
   return {
     request,
     reply,
     get appId() {
       return appOf(request)
     },
-    body: value,
-    query: value,
+    body: json === undefined ? undefined : value,
+    query: json === undefined ? value : undefined,
     params: request.params as Record<string, string>,
     record: (tx, body, importId) => recordResponse(request, tx, body, importId),
   }

@@ -102,6 +102,9 @@ interface Description {
 /** Who may call an endpoint. An endpoint has to state it, so that a forgotten limit does not open it to everybody. */
 type Access = { limit: RateLimited; isPublic?: never } | { isPublic: true; limit?: never }
 
+/** What a request sends to be checked: a body or a query, and not both. */
+type Input = { body?: unknown; query?: never } | { body?: never; query?: unknown }
+
 type Route = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
 
 /** The parameters in a path, by name. */
@@ -157,7 +160,7 @@ export interface Endpoint extends Description {
 
 /** Makes an endpoint of what its file states. */
 export function endpoint<const Path extends Route, Body, Query, Answer>(
-  stated: Stated<Body, Query, Answer, Path> & Access,
+  stated: Stated<Body, Query, Answer, Path> & Access & Input,
 ): Endpoint {
   const { route, body, query, refusals = [], serve, ...described } = stated
   const [method, path = ''] = route.split(' ') as [Endpoint['method'], string]
