@@ -10,7 +10,6 @@ import type { ApiMetrics } from './metrics.ts'
 import type { Guide, GuideName } from './openapi/guides.ts'
 import type { ServedDocument } from './openapi/served-document.ts'
 
-/** The services that the API uses. */
 export interface ApiServices {
   db: Database
   storage: Storage
@@ -24,7 +23,6 @@ export interface ApiServices {
   wakeWorker?: WakeWorker
 }
 
-/** The context of the endpoints. */
 export interface ApiContext extends ApiServices {
   /** Finds the app of a token. All routes share this function, so that simultaneous lookups share one query. */
   authenticate: ReturnType<typeof authenticator>

@@ -25,7 +25,6 @@ interface RefusedExample {
   given: object
 }
 
-/** A JSON body. */
 interface JsonBody<Body> {
   description: string
   schema: z.ZodType<Body>
@@ -138,7 +137,6 @@ interface Stated<Body, Query, Answer, Path extends Route> extends Description {
   serve(context: ApiContext): (call: Call<Body, Query, Path>) => Promise<Answer | FastifyReply>
 }
 
-/** An endpoint of the API. */
 export interface Endpoint extends Description {
   /** Absent if the endpoint is public. */
   limit?: RateLimited
@@ -194,7 +192,6 @@ export function checkBody({ id, json }: Endpoint, body: unknown): Checked<unknow
 /** The refusal of a body or query that the endpoint's schema refuses. */
 export const wrong = (name: string, when: string, given: object): RefusedExample => ({ name, when, given })
 
-/** A refusal with its answer. */
 export const refusal = (name: string, when: string, answer: Refusal['answer']): Refusal => ({ name, when, answer })
 
 declare module 'fastify' {

@@ -3,13 +3,11 @@ import type { Database } from '@sluice/database'
 import { completeKey, type FoundKey } from '@sluice/idempotency'
 import type { FastifyRequest } from 'fastify'
 
-/** A request with an idempotency key. */
 export class KeyedRequest {
   /** The result of the lookup of the key; `invalid` if the header is not a valid key. */
   readonly found: FoundKey | { outcome: 'invalid' }
   readonly #hash: Hash = createHash('sha256')
   #bodyHash: Buffer | undefined
-  /** Stops the renewal of the claim. */
   stopRenewing: () => void = () => {}
 
   /** The parameters of the path are hashed like the body: a request about another import is another request. */

@@ -1,7 +1,6 @@
 import { Counter } from '@prometheus-io/client'
 import { type Metrics, openMetrics, requestHistogram } from '@sluice/service'
 
-/** Metrics of the API. */
 export interface ApiMetrics {
   metrics: Metrics
   /**

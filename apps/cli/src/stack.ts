@@ -153,7 +153,6 @@ async function stackStorage(): Promise<Record<string, string>> {
   return { S3_ENDPOINT: stack.storage, ...(await embeddedStorageAccess(home(), await environment())) }
 }
 
-/** Parses `--app`. */
 export function parseAppId(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text))
     throw new InvalidArgumentError('It must be the number that sluice apps create returned.')

@@ -18,7 +18,6 @@ import type { SignInLimiter } from './sign-in/sign-in-limiter.ts'
 export interface DashboardContext {
   db: Database
   storage: Storage
-  /** The store of the queues. */
   queueStore: SharedStore
   /** Called when an import was queued. Without it, maintenance dispatches the import. */
   wakeWorker?: WakeWorker

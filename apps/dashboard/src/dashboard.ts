@@ -46,7 +46,6 @@ import { webhookRoutes } from './webhooks/routes.ts'
 /** The largest form. Routes that accept a file have a limit of their own. */
 const formLimitBytes = 65_536
 
-/** The areas of pages. */
 const areas: readonly PageRoutes[] = [
   homeRoutes,
   themeRoutes,

@@ -178,7 +178,6 @@ const recordHistoryTask: MaintenanceTask = {
   run: ({ context }) => recordHistory(context.db),
 }
 
-/** All tasks of maintenance. */
 export const maintenanceTasks: readonly MaintenanceTask[] = [
   noticeUploadsTask,
   dispatchTask,

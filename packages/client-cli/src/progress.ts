@@ -20,7 +20,6 @@ export interface ProgressLine {
   end(last?: Progress): void
 }
 
-/** Opens a progress line. */
 export function openLine(): ProgressLine {
   let drawnAt = Number.NEGATIVE_INFINITY
   const { isTTY, columns = 80 } = process.stderr

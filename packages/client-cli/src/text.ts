@@ -39,7 +39,6 @@ const narrowest = 10
 /** Name of a text that other columns give way to if it is the second column. */
 const reason = 'ERROR'
 
-/** A column of a table. */
 interface Column {
   name: string
   cells: readonly string[]

@@ -27,7 +27,6 @@ export type Authorize<Identity> = (
  */
 export type Admit<Identity> = (identity: Identity, operation: OperationName) => Promise<() => void>
 
-/** The options of an S3 handler. */
 export interface S3Options<Identity> {
   backend: Backend
   findCredentials: FindCredentials<Identity>

@@ -26,7 +26,6 @@ const fileBodyPolicy = {
   totalMs: 4 * 60 * 60 * 1000,
 }
 
-/** The default policy for clients of S3. */
 export const s3ClientPolicy: ClientPolicy = {
   ...clientPolicy,
   body: fileBodyPolicy,
@@ -36,7 +35,6 @@ export const s3ClientPolicy: ClientPolicy = {
 /** The error codes of a write to a client that has disconnected. */
 const disconnectCodes = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
-/** The options of an S3 server. */
 export interface S3ServerOptions<Identity> extends S3Options<Identity> {
   /** Called with failures that the sender did not cause. If it is left out, failures are written to stderr. */
   onError?: (error: unknown, request: { requestId: string; method: string; path: string }) => void

@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
 
-/** An import, for examples. */
 export const exampleImport: ImportView = {
   import_id: '0b9d4d1e-7f0c-4c7e-9d6e-0f6d7f3f2a11',
   state: 'completed',

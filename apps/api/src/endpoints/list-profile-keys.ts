@@ -4,7 +4,6 @@ import { endpoint } from '../endpoint.ts'
 
 const registered = { registered_at: '2026-03-01T09:00:05.120Z' }
 
-/** Two keys, for examples. */
 export const exampleKeys = {
   profile_keys: [
     { key: 'born', type: 'datetime' as const, ...registered, enabled: true, description: 'Date of birth' },

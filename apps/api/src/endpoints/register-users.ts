@@ -5,7 +5,7 @@ import { endpoint, wrong } from '../endpoint.ts'
 
 const mostIds = limits.userIdsPerRequest.toLocaleString('en')
 
-/** Registers users (design.md §3, Registering users). */
+// design.md §3, Registering users.
 export const registerUsers = endpoint({
   id: 'registerUsers',
   route: 'POST /v1/users',

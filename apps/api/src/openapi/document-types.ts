@@ -11,7 +11,6 @@ export interface Content {
   examples: Record<string, Example>
 }
 
-/** A header of an answer. */
 export interface Header {
   description: string
   schema: JsonSchema

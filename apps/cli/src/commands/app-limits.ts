@@ -13,7 +13,6 @@ interface LimitOptions {
   profileKeys?: string
 }
 
-/** Adds `sluice apps limits`. */
 export function addAppLimitsCommand(apps: Command): void {
   const command = apps
     .command('limits')

@@ -21,7 +21,6 @@ interface MoveOptions {
   abort?: true
 }
 
-/** Adds `sluice apps move`. */
 export function addAppMoveCommand(apps: Command): void {
   const move = apps
     .command('move')

@@ -7,7 +7,6 @@ import { withAudit } from '../audit.ts'
 import { parseAppId } from '../stack.ts'
 import { printApp } from './app-management.ts'
 
-/** Adds `sluice apps set`. */
 export function addAppSetCommand(apps: Command): void {
   const set = apps
     .command('set')
@@ -38,12 +37,10 @@ function describeDefaults(defaults: Partial<ImportDefaults>): string {
     .join(', ')
 }
 
-/** Returns the option `--new-keys` of a command. */
 export function newKeysOption(description: string): Option {
   return new Option('--new-keys <choice>', description).choices(newKeysChoices)
 }
 
-/** Returns the option `--hold-if` of a command. */
 export function holdIfOption(description: string): Option {
   return new Option(
     '--hold-if <bounds>',

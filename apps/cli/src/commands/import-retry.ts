@@ -10,7 +10,6 @@ import { print } from '../output.ts'
 import { withStorage } from '../stack.ts'
 import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 
-/** Adds `sluice imports retry`. */
 export function addImportRetryCommand(group: Command): void {
   const command = group
     .command('retry')

@@ -5,7 +5,6 @@ import { withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 
-/** Adds `sluice members add`. */
 export function addMemberCommands(members: Command): void {
   const add = members
     .command('add')

@@ -3,12 +3,10 @@ import { limits } from '@sluice/contract/limits'
 import { isOfType, TextInference } from '@sluice/profiles/text-inference'
 import type { Preview } from './csv-preview.ts'
 
-/** The types of keys. */
 export const types = ['string', 'int', 'decimal', 'datetime'] as const
 
 export type Type = (typeof types)[number]
 
-/** Types of keys. */
 type Keys<KeyType = Type> = Readonly<Record<string, KeyType>>
 
 /** The settings and choices that decide, together with the file, what an import does with columns. */

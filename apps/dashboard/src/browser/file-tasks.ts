@@ -10,7 +10,6 @@ import { unpack } from './unpack.ts'
 // What the worker of the data import page does with a whole file. Memory does not grow with the file, because browsers
 // keep the parts of a Blob outside of the page.
 
-/** A file and its kind. */
 export interface WholeFile {
   file: Blob
   kind: FileKind

@@ -4,7 +4,6 @@ import { convertFile, findOtherText, NotConverted, type WholeFile } from './file
 
 // A worker that reads whole files for the data import page, so that the page stays responsive. It runs one task.
 
-/** A task of the worker. */
 export type FileTask =
   | ({ task: 'check' } & WholeFile)
   | ({ task: 'convert'; plan: Plan; limitBytes: number } & WholeFile)

@@ -26,7 +26,6 @@ const pageSize = 50
 export interface ImportList {
   title: string
   area: Area
-  /** The address of the list. */
   address: string
   /** The app; undefined for all apps. */
   appId?: number

@@ -21,7 +21,6 @@ const serviceAreas = { apps: 'Apps', 'all-imports': 'All imports', queues: 'Queu
 
 const serviceAddresses = { apps: '/apps', 'all-imports': '/imports', queues: '/queues', 'all-audit-log': '/audit-log' }
 
-/** The names of all areas. */
 export const areaNames = { ...appAreas, ...operatorAreas, ...serviceAreas } as const
 
 /** The area that a page belongs to. */

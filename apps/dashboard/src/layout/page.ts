@@ -8,7 +8,6 @@ import { themeOf, themeSwitch } from './theme.ts'
 /** Leads on from a page that may have no navigation. */
 export const startLink = html`<p><a href="/">Go to the start page</a></p>`
 
-/** The content of a page. */
 export interface Page {
   /** The heading of the page, and the title of the browser's tab. */
   title: string

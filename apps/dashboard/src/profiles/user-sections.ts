@@ -13,7 +13,6 @@ export function lookupForm(appId: number, userId: string): Html {
   </form>`
 }
 
-/** The result of a lookup. */
 interface UserLookup {
   userId: string
   /** Why the text cannot be a user ID. */

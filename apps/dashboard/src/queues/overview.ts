@@ -1,7 +1,6 @@
 import type { MailOverview } from '@sluice/mail'
 import type { AliveWorker, HistoryPeriod, HistorySlot, ImportOverview } from '@sluice/operations'
 
-/** The data of the overview. */
 export interface Overview {
   imports: ImportOverview
   workers: readonly AliveWorker[]

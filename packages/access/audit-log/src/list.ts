@@ -30,7 +30,6 @@ export interface AuditLogFilter {
   before?: string | undefined
 }
 
-/** A page of entries. */
 export interface AuditLogPage {
   /** Newest first. */
   entries: AuditView[]

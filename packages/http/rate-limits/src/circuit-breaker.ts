@@ -1,4 +1,3 @@
-/** Options of {@link circuitBreaker}. */
 export interface CircuitBreakerOptions {
   /** How long a call may take. */
   deadlineMs: number

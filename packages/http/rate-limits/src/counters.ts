@@ -6,7 +6,6 @@ export interface Tally {
   resetAfterMs: number
 }
 
-/** A store of counters. */
 export interface Counters {
   /**
    * Creates the counters of a function, one per key. Accepts the length of a window in ms, which must be whole seconds.

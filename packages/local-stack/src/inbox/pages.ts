@@ -1,7 +1,6 @@
 import { type Html, html } from '@sluice/html'
 import type { Mail } from './mail.ts'
 
-/** The style sheet of the inbox. */
 export const styleSheet = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { max-width: 60rem; margin: 0 auto; padding: 1rem }

@@ -16,7 +16,6 @@ export interface AppDefinition {
    * of its `metrics`.
    */
   entry: string
-  /** Number of processes. */
   count: number
   /** Variables for this app only. */
   env?: Readonly<Record<string, string>>

@@ -41,7 +41,6 @@ export function appAddresses(
   return { settings, urls }
 }
 
-/** Options of {@link keepApps}. */
 export interface KeepAppsOptions {
   apps: readonly AppDefinition[]
   env: Environment

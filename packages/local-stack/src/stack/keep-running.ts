@@ -14,7 +14,6 @@ export interface Supervisor {
   stop(): Promise<void>
 }
 
-/** Options of {@link keepRunning}. */
 export interface KeepOptions {
   /** The name in messages, such as `worker 2`. */
   name: string

@@ -28,7 +28,6 @@ export interface StackOptions {
   backoff?: Backoff
 }
 
-/** A stack that is ready. */
 export interface RunningStack {
   /** The current content of `stack.json`. */
   readonly info: StackInfo

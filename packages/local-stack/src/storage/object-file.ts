@@ -26,7 +26,6 @@ export interface ObjectFile {
   size: number
 }
 
-/** An open file. */
 export interface OpenObjectFile extends ObjectFile {
   handle: FileHandle
 }

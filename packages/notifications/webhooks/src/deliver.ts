@@ -58,7 +58,6 @@ export function openDeliverer(
   const isAllowed = openAddressRule(settings.WEBHOOK_ALLOW_NETWORKS)
   const lookUp = options.lookUp ?? openLookUp()
 
-  /** Sends a claimed delivery. */
   async function send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<PostAnswer> {
     signal.throwIfAborted()
     const url = new URL(delivery.url)

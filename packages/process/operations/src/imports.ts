@@ -10,7 +10,6 @@ export interface Waiting {
   since: Date
 }
 
-/** An import that failed. */
 export interface Failure {
   appId: number
   appName: string
@@ -19,7 +18,6 @@ export interface Failure {
   failedAt: Date
 }
 
-/** An overview of the imports of all apps. */
 export interface ImportOverview {
   /** Imports that have not ended, by state. */
   active: Partial<Record<ImportState, number>>

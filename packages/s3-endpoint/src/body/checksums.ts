@@ -19,7 +19,6 @@ const hashers: Record<ChecksumAlgorithm, { bytes: number; create: () => Hasher }
 /** The supported algorithms, as they are named in `x-amz-checksum-…`. */
 export const checksumAlgorithms: readonly ChecksumAlgorithm[] = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256']
 
-/** Creates a hasher for a checksum. */
 export function createChecksum(algorithm: ChecksumAlgorithm): Hasher {
   return hashers[algorithm].create()
 }

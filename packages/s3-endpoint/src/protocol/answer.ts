@@ -23,7 +23,6 @@ export function xmlAnswer(name: string, content: XmlContent, headers: Record<str
   return { status: 200, headers: { 'content-type': 'application/xml', ...headers }, body: writeXml(name, content) }
 }
 
-/** Makes an answer without a body. */
 export function emptyAnswer(status: number, headers: Record<string, string> = {}): Answer {
   return { status, headers, body: undefined }
 }

@@ -9,7 +9,6 @@ import { waitedTooLong } from './refusal.ts'
 /** Migrations by name, in order. Each runs in a transaction of its own. */
 export type Migrations = Readonly<Record<string, Pick<Migration, 'up'>>>
 
-/** All migrations of this version. */
 export const migrations: Migrations = {
   '0001-initial': initial,
 }

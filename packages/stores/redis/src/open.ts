@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { Cluster, Redis } from 'ioredis'
 import { keepOpen } from './keep-open.ts'
 
-/** Where Redis is. */
 export interface RedisAddress {
   /** One address, or the addresses of a cluster's nodes, separated by commas. */
   redisUrl: string

@@ -2,7 +2,6 @@ import { S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { configuredCredentials } from './credentials.ts'
 import type { StorageSettings } from './storage-settings.ts'
 
-/** The limits of a client of storage. */
 export interface ClientLimits {
   /** Longest time from the start of a request to its answer. */
   requestTimeoutMs: number
@@ -12,7 +11,6 @@ export interface ClientLimits {
   maxSockets: number
 }
 
-/** The clients of one bucket. */
 export interface Clients {
   bucket: string
   /** For short calls. */

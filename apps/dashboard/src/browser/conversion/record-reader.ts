@@ -22,7 +22,6 @@ export interface Dialect {
   lineBreak: '\n' | '\r'
 }
 
-/** A record of a file. */
 export interface SourceRecord {
   /**
    * The cells without quotes. A record whose quote is not closed is split at every separator, and its quotes are kept.

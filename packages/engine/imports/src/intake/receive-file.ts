@@ -3,7 +3,6 @@ import type { Database, ImportContentType } from '@sluice/database'
 import type { ImportId, StoredFile } from '../context.ts'
 import { discardImport, type ExpectedFile, queueImport, type ReceiveFileContext, reserveImport } from './reservation.ts'
 
-/** The body of a request. */
 export interface FileBody {
   contentType: ImportContentType
   /** Number of bytes that the request declares; undefined if it declares none. */

@@ -7,7 +7,7 @@ import { queueUpload } from './notice-uploads.ts'
 /** The shortest pause before storage is asked, ms. */
 const shortestPauseMs = 20
 
-/** A pause is this share of the time since the address was handed out: a slow upload need not be noticed so fast. */
+/** A pause is this share of the time since the address was handed out: a slow upload may be noticed later. */
 const pauseShare = 0.1
 
 /** No file arrives faster than this, bytes per ms, so storage is not asked for a large file before. */
@@ -39,8 +39,8 @@ export interface UploadWatch {
 
 /**
  * Opens the watch of a process over the uploads whose addresses it hands out (changes.md §5). Storage is asked at once,
- * and then less and less often, until maintenance asks as often as that. So first requests, which are limited, bound
- * the cost, and an idle process asks nothing.
+ * then less and less often, and no longer when maintenance asks as often. First requests are limited, so the cost is
+ * bounded, and an idle process asks nothing.
  */
 export function openUploadWatch(context: WatchContext, wake: WakeWorker): UploadWatch {
   const { storage, settings, log } = context
@@ -48,7 +48,7 @@ export function openUploadWatch(context: WatchContext, wake: WakeWorker): Upload
   let [watched, requests] = [0, 0]
 
   async function isStored(file: AwaitedFile): Promise<boolean> {
-    // This turn is left out: the next one is near.
+    // Storage is asked again after the next pause.
     if (requests >= mostRequests) return false
     requests++
     const stored = await storage.stat(file.objectKey).finally(() => requests--)

@@ -22,7 +22,6 @@ export interface Backlog {
   runnable: number
   /** Number of apps that are paused individually. */
   pausedApps: number
-  /** All apps are paused. */
   allPaused: boolean
 }
 

@@ -6,7 +6,6 @@ import { sql } from '@sluice/database'
 import { errorFileKey } from '../file/object-keys.ts'
 import { allRows, chunksOf, type EndedRun, type StoredFile, selectChunks, toChunk } from './chunks.ts'
 
-/** A stored error file. */
 export interface StoredErrorFile extends StoredFile {
   /** All bytes of the file are UTF-8. */
   isUtf8: boolean

@@ -3,8 +3,9 @@ import type { ImportState } from '@sluice/contract'
 import { type Database, prepared } from '@sluice/database'
 import type { ImportId } from '../context.ts'
 
-/** Pause between two looks at the awaited imports: this, and so much more for each of them, ms. */
+/** Pause between two lookups of the awaited imports, ms. */
 const pauseMs = 15
+/** The pause is longer by this for each awaited import, ms. */
 const pauseEachMs = 0.02
 
 /** Waits for changes of state (changes.md §5). */

@@ -7,7 +7,6 @@ import { boundWaitingConnections, type WaitingConnections } from './waiting-conn
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The watched body of a request. */
 interface WatchedBody {
   /** Measures the body by other limits from now on. */
   watch(limits: BodyLimits): void

@@ -3,7 +3,6 @@ import { parseAddress } from './address.ts'
 import { Client, type ClientOptions } from './client.ts'
 import { hostsOf } from './hosts.ts'
 
-/** A pool of connections. */
 export type Pool = pg.Pool
 
 /** A connection that somebody took from a pool. */
