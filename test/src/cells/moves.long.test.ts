@@ -75,7 +75,9 @@ test('an app moves while clients write and its command is killed: nothing is los
     if (here?.state === 'left') break
   }
   expect(await runMove(env, args)).toBe(0)
-  await delay(1_000)
+  const before = imports.length
+  // The first of them may have been requested before the move.
+  await until('an import after the move', () => imports.length >= before + 2)
   stop.abort()
   await Promise.all([importing, updating])
 

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openTurns } from './turns.ts'
 
 /** Each timer may end up to a millisecond early. */
@@ -20,8 +19,11 @@ test('the turns of an owner are apart, in the order of the calls; other owners d
 
 test('an owner whose last turn is long ago does not wait', async () => {
   const untilTurn = openTurns(20)
+  const now = vi.spyOn(performance, 'now')
+  onTestFinished(() => now.mockRestore())
+  now.mockReturnValue(1_000)
   await untilTurn(1)
-  await delay(20 + early)
+  now.mockReturnValue(1_020)
   const turn = untilTurn(1).then(() => 'turn')
   expect(await Promise.race([turn, new Promise((resolve) => setImmediate(() => resolve('a pause')))])).toBe('turn')
 })
