@@ -26,7 +26,7 @@ const textOf = (path: string) => (existsSync(join(root, path)) ? readFileSync(jo
 
 /** Returns the tests of a file, with the comments directly above them. Their bodies are indented. */
 function testsOf(path: string): string {
-  const tests = /^(?:(?:\/[/*]| \*).*\n)*(?:test|describe\w*|withRedis)\b.*\n(?:(?:[\s\])}].*)?\n)*/gm
+  const tests = /^(?:(?:\/[/*]| \*).*\n)*(?:test|describe\w*|withRedis|onLinux)\b.*\n(?:(?:[\s\])}].*)?\n)*/gm
   return textOf(path).match(tests)?.join('') ?? ''
 }
 

@@ -61,8 +61,8 @@ export function openApiRateLimiter(
 }
 
 /**
- * Returns the hook that counts the requests of a function, and refuses those beyond its limit (service.md, Errors;
- * service.md, Rate rules). It runs after authentication, before the body is read.
+ * Returns the hook that counts the requests of a function, and refuses those beyond its limit
+ * (service.md, Errors: 429; service.md, Rate rules). It runs after authentication, before the body is read.
  */
 export function limitRate(name: string, limiter: ApiRateLimiter, metrics: ApiMetrics) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {

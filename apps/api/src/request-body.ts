@@ -7,7 +7,7 @@ import { readJson } from './json/read.ts'
 import { hashedBody } from './keyed-request.ts'
 import { isEncoded, readMediaType } from './media-type.ts'
 
-/** The body is not JSON in UTF-8, according to its Content-Type (service.md, Errors). */
+/** The body is not JSON in UTF-8, according to its Content-Type (service.md, Errors: 415). */
 export class UnsupportedBody extends Error {
   override readonly name = 'UnsupportedBody'
 }
@@ -17,7 +17,7 @@ export class UnsupportedEncoding extends Error {
   override readonly name = 'UnsupportedEncoding'
 }
 
-/** The body has more than `limitBytes` bytes (service.md, Errors). */
+/** The body has more than `limitBytes` bytes (service.md, Errors: 413). */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge'
   readonly limitBytes: number

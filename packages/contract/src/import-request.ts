@@ -12,7 +12,7 @@ import { type ValueType, valueTypes } from './value-type.ts'
 // The first request of a bulk import. Its optional members are extensions of service.md, and the dashboard's form has
 // them too.
 
-// service.md, Errors.
+// service.md, Errors: 400.
 const missing = (name: string) => ({ messages: [`param is missing or the value is empty: ${name}`] })
 const invalid = (message: string) => `Validation failed: ${message}`
 const refused = (message: string) => ({ messages: [invalid(message)] })

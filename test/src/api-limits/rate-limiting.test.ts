@@ -78,7 +78,7 @@ describeStores('two API processes with their counts', (store) => {
     }
   })
 
-  // service.md, Errors; service.md, Rate rules.
+  // service.md, Errors: 429; service.md, Rate rules.
   test(
     'over the limit, every process answers 429 with the time to wait, and does nothing',
     async () => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
   return () => fixture.close()
 })
 
-// service.md, Errors; design.md §3, Sizes.
+// service.md, Errors: 413; design.md §3, Sizes.
 describe('a body that arrives', () => {
   test('in chunks becomes an import: storage holds the bytes that were sent', async () => {
     const app = await openApp(api)

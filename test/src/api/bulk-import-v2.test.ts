@@ -106,7 +106,7 @@ describe('202', () => {
   })
 })
 
-// service.md, Errors.
+// service.md, Errors: 400.
 describe('400 with code 2001: the file is refused, and leaves nothing', () => {
   test.each([
     ['no user_id column', 'id,name\n1,x\n', 'user_id column is required'],
@@ -161,7 +161,7 @@ function damaged(file: Buffer): Buffer {
   return file
 }
 
-// service.md, Errors.
+// service.md, Errors: 415.
 describe('other answers', () => {
   const file = 'user_id,name\nu,x\n'
 

@@ -55,7 +55,7 @@ test('a first request gives the import the next sequence number of its app, and 
   expect(rows).toEqual(ids.toReversed().map((id) => ({ import_id: id, state: 'awaiting_upload', requested_by })))
 })
 
-// service.md, Bulk import upload request; service.md, Errors; design.md §3, byte_size over the limit.
+// service.md, Bulk import upload request; service.md, Errors: 400; design.md §3, byte_size over the limit.
 test.for<[unknown, string]>([
   [{ ...declaration, checksum: 'abc' }, 'Validation failed: Checksum is invalid'],
   [{ ...declaration, checksum: '098f6bcd4621d373cade4e832627b4f6' }, 'Validation failed: Checksum is invalid'],

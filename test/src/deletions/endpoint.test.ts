@@ -23,7 +23,7 @@ async function requestsOf({ appId }: App) {
 
 const namedOf = ({ appId }: App) => userIdsIn(api.database, 'deletion_request_users', appId)
 
-// service.md, Endpoints 1; service.md, Deletion request; service.md, Errors.
+// service.md, Endpoints 1; service.md, Deletion request.
 describe('202', () => {
   test.each([
     ['one user ID', 'alice', ['alice']],
@@ -60,6 +60,7 @@ describe('202', () => {
   })
 })
 
+// service.md, Errors: 400; service.md, Errors: 415.
 describe('a refused request changes nothing', () => {
   const token: { headers: Record<string, string | undefined> } = { headers: {} }
   test.each([

@@ -114,7 +114,10 @@ export const bulkImportV2 = endpoint({
     },
 })
 
-/** Returns the answer that refuses a file because of its headers; undefined if they are valid (service.md, Errors). */
+/**
+ * Returns the answer that refuses a file because of its headers; undefined if they are valid (service.md, Errors: 415;
+ * service.md, Errors: 413).
+ */
 function refusalOf(headers: IncomingHttpHeaders): ErrorAnswer | TextAnswer | undefined {
   if (fileType(headers) === undefined) return errors.unsupportedFileType()
   return Number(headers['content-length']) > limit ? errors.bodyTooLarge(limit) : undefined

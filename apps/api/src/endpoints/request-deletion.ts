@@ -26,8 +26,8 @@ const oneOrMany = z
   })
 
 /**
- * Registers users for deletion (service.md, Endpoints 1; service.md, Deletion request; service.md, Errors). The
- * endpoint records a request, and workers process it.
+ * Registers users for deletion (service.md, Endpoints 1; service.md, Deletion request; service.md, Errors: 400).
+ * The endpoint records a request, and workers process it.
  */
 export const requestDeletion = endpoint({
   id: 'requestDeletion',

@@ -41,7 +41,7 @@ export class HeaderReader {
     // A header of full size may be followed by CRs and LF.
     scanRecord(data, scan, Math.min(data.length, pastCrs(data, headerBytes) + 1, longestLine))
     const bytes = data.subarray(0, scan.at)
-    // This message and the other ones: service.md, Errors.
+    // This message and the other ones: service.md, Errors: 400.
     if (hasLoneCr(bytes, scan.separator)) throw new FileError(fileMessages.noLineBreak)
     if (scan.state === 'broken') throw new FileError(fileMessages.headerQuote)
     const length = scan.state === 'quoted' ? scan.at : contentEnd(bytes, 0, scan.at)
@@ -56,7 +56,7 @@ export class HeaderReader {
     const data = this.#data
     if (pastCrs(data, 0) === data.length) throw new FileError(fileMessages.empty)
     if (this.#scan.state === 'quoted') throw new FileError(fileMessages.headerQuote)
-    // service.md, Errors.
+    // service.md, Errors: 400.
     if (data.at(-1) !== cr) throw new FileError(fileMessages.noLineBreak)
     return { bytes: data, end: this.#offset + data.length }
   }

@@ -52,7 +52,8 @@ async function readHeaderRecord(source: AsyncIterable<Buffer>): Promise<HeaderRe
 }
 
 /**
- * Returns the first problem of the names, with the documented message (service.md, Errors); undefined if there is none.
+ * Returns the first problem of the names, with the documented message (service.md, Errors: 400); undefined if there is
+ * none.
  */
 function headerProblem(bytes: Buffer, cells: readonly Buffer[], columns: readonly string[]): FileError | undefined {
   if (columns.includes('')) return new FileError(fileMessages.emptyColumns)
