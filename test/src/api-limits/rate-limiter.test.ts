@@ -63,42 +63,34 @@ describeStores('rate limits', (name) => {
     expect(new Set(counts.map((count) => count.limit))).toEqual(new Set([5]))
   })
 
-  test(
-    'requests of many apps at the same moment, in two processes, are counted exactly',
-    async () => {
-      const processes = [await openLimiter(store()), await openLimiter(store())]
-      const apps = Array.from({ length: 50 }, newApp)
-      const rounds = await Promise.all(
-        Array.from({ length: 12 }, (_, round) => {
-          const order = round % 2 === 0 ? apps : apps.toReversed()
-          return Promise.all(
-            order.map(async (app) => ({ app, count: await processes[round % 2]?.count(app, 'update') })),
-          )
-        }),
-      )
-      for (const app of apps) {
-        const counts = rounds.flat().flatMap((one) => (one.app === app ? [one.count] : []))
-        expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
-        expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
-      }
-    },
-  )
+  test('requests of many apps at the same moment, in two processes, are counted exactly', async () => {
+    const processes = [await openLimiter(store()), await openLimiter(store())]
+    const apps = Array.from({ length: 50 }, newApp)
+    const rounds = await Promise.all(
+      Array.from({ length: 12 }, (_, round) => {
+        const order = round % 2 === 0 ? apps : apps.toReversed()
+        return Promise.all(order.map(async (app) => ({ app, count: await processes[round % 2]?.count(app, 'update') })))
+      }),
+    )
+    for (const app of apps) {
+      const counts = rounds.flat().flatMap((one) => (one.app === app ? [one.count] : []))
+      expect(counts.filter((count) => count?.allowed)).toHaveLength(5)
+      expect(counts.map((count) => count?.remaining).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4])
+    }
+  })
 
-  test(
-    'what is left of a limit can be read in another process without counting a request',
-    async () => {
-      const [one, other] = [await openLimiter(store()), await openLimiter(store())]
-      const app = newApp()
-      expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
-      for (let request = 0; request < 2; request++) await one.count(app, 'update')
-      for (let request = 0; request < 2; request++) {
-        const left = await other.peek(app, 'update')
-        expect(left).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
-        expect(left.resetAfterMs).toBeGreaterThan(50_000)
-      }
-      expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
-    },
-  )
+  test('what is left of a limit can be read in another process without counting a request', async () => {
+    const [one, other] = [await openLimiter(store()), await openLimiter(store())]
+    const app = newApp()
+    expect(await other.peek(app, 'update')).toEqual({ allowed: true, limit: 5, remaining: 5, resetAfterMs: 60_000 })
+    for (let request = 0; request < 2; request++) await one.count(app, 'update')
+    for (let request = 0; request < 2; request++) {
+      const left = await other.peek(app, 'update')
+      expect(left).toMatchObject({ allowed: true, limit: 5, remaining: 3 })
+      expect(left.resetAfterMs).toBeGreaterThan(50_000)
+    }
+    expect(await one.count(app, 'update')).toMatchObject({ remaining: 2 })
+  })
 
   test('a count takes one round trip to the store', async () => {
     const target = store()
@@ -123,104 +115,89 @@ describeStores('rate limits', (name) => {
     expect(allowed).toEqual([true, true, false, true, true])
   })
 
-  test(
-    'a window is fixed: refused requests do not extend it, and the next window starts at zero',
-    async () => {
-      const { count } = await openLimiter(store())
-      const app = newApp()
-      const begun = performance.now()
-      const first = await count(app, 'short')
-      expect(first).toMatchObject({ allowed: true, limit: 1, remaining: 0 })
-      expect(first.resetAfterMs).toBeGreaterThan(900)
-      const refusals: number[] = []
-      await until('the next window', async () => {
-        const next = await count(app, 'short')
-        if (next.allowed === false) refusals.push(next.resetAfterMs)
-        return next.allowed
-      })
-      expect(performance.now() - begun).toBeGreaterThan(900)
-      expect(refusals.length).toBeGreaterThan(0)
-      expect(refusals).toEqual(refusals.toSorted((a, b) => b - a))
-    },
-  )
+  test('a window is fixed: refused requests do not extend it, and the next window starts at zero', async () => {
+    const { count } = await openLimiter(store())
+    const app = newApp()
+    const begun = performance.now()
+    const first = await count(app, 'short')
+    expect(first).toMatchObject({ allowed: true, limit: 1, remaining: 0 })
+    expect(first.resetAfterMs).toBeGreaterThan(900)
+    const refusals: number[] = []
+    await until('the next window', async () => {
+      const next = await count(app, 'short')
+      if (next.allowed === false) refusals.push(next.resetAfterMs)
+      return next.allowed
+    })
+    expect(performance.now() - begun).toBeGreaterThan(900)
+    expect(refusals.length).toBeGreaterThan(0)
+    expect(refusals).toEqual(refusals.toSorted((a, b) => b - a))
+  })
 
-  test(
-    'a store that hangs delays three requests, then one in a second; its counts are used again after it recovers',
-    async () => {
-      const target = store()
-      const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
-      open.push(link)
-      const { count, failures } = await openLimiter(
-        'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
-        100,
-      )
-      const app = newApp()
-      expect(await count(app, 'wide')).toMatchObject({ allowed: true })
+  test('a store that hangs delays three requests, then one in a second; its counts are used again after it recovers', async () => {
+    const target = store()
+    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+    open.push(link)
+    const { count, failures } = await openLimiter(
+      'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
+      100,
+    )
+    const app = newApp()
+    expect(await count(app, 'wide')).toMatchObject({ allowed: true })
 
-      link.hang()
-      const begun = performance.now()
-      for (let request = 0; request < 100; request++) {
-        expect(await count(app, 'wide')).toMatchObject({ allowed: true, remaining: 99_998 - request })
-      }
-      expect(failures).toHaveLength(100)
-      expectFewTries(failures, begun)
+    link.hang()
+    const begun = performance.now()
+    for (let request = 0; request < 100; request++) {
+      expect(await count(app, 'wide')).toMatchObject({ allowed: true, remaining: 99_998 - request })
+    }
+    expect(failures).toHaveLength(100)
+    expectFewTries(failures, begun)
 
-      await link.restore()
-      await until('a count', async () => {
-        const before = failures.length
-        await count(app, 'wide')
-        return failures.length === before
-      })
-    },
-  )
+    await link.restore()
+    await until('a count', async () => {
+      const before = failures.length
+      await count(app, 'wide')
+      return failures.length === before
+    })
+  })
 
-  test(
-    'without its store, a process starts, and hardly any request tries to reach the store',
-    async () => {
-      const target = store()
-      const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
-      open.push(link)
-      await link.cut()
-      const begun = performance.now()
-      const { count, failures } = await openLimiter(
-        'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
-        100,
-      )
-      for (let request = 0; request < 100; request++) {
-        expect((await count(1, 'update')).allowed).toBe(request < 5)
-      }
-      expect(failures).toHaveLength(100)
-      expectFewTries(failures, begun)
-      await link.restore()
-      await until('a count', async () => {
-        const before = failures.length
-        await count(newApp(), 'wide')
-        return failures.length === before
-      })
-    },
-  )
+  test('without its store, a process starts, and hardly any request tries to reach the store', async () => {
+    const target = store()
+    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+    open.push(link)
+    await link.cut()
+    const begun = performance.now()
+    const { count, failures } = await openLimiter(
+      'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
+      100,
+    )
+    for (let request = 0; request < 100; request++) {
+      expect((await count(1, 'update')).allowed).toBe(request < 5)
+    }
+    expect(failures).toHaveLength(100)
+    expectFewTries(failures, begun)
+    await link.restore()
+    await until('a count', async () => {
+      const before = failures.length
+      await count(newApp(), 'wide')
+      return failures.length === before
+    })
+  })
 
-  test(
-    'a store that fails in the middle of a window lets no request beyond the limit through',
-    async () => {
-      const target = store()
-      const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
-      open.push(link)
-      const { count } = await openLimiter(
-        'redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url },
-        100,
-      )
-      const app = newApp()
-      const allowed: boolean[] = []
-      for (let request = 0; request < 30; request++) {
-        if (request === 3) link.hang()
-        if (request === 15) await link.restore()
-        allowed.push((await count(app, 'update')).allowed)
-      }
-      expect(allowed.filter(Boolean).length).toBeLessThanOrEqual(5)
-      expect(allowed.slice(0, 3)).toEqual([true, true, true])
-    },
-  )
+  test('a store that fails in the middle of a window lets no request beyond the limit through', async () => {
+    const target = store()
+    const link = await openLink('redisUrl' in target ? target.redisUrl : target.databaseUrl)
+    open.push(link)
+    const { count } = await openLimiter('redisUrl' in target ? { redisUrl: link.url } : { databaseUrl: link.url }, 100)
+    const app = newApp()
+    const allowed: boolean[] = []
+    for (let request = 0; request < 30; request++) {
+      if (request === 3) link.hang()
+      if (request === 15) await link.restore()
+      allowed.push((await count(app, 'update')).allowed)
+    }
+    expect(allowed.filter(Boolean).length).toBeLessThanOrEqual(5)
+    expect(allowed.slice(0, 3)).toEqual([true, true, true])
+  })
 
   test('a busy process lets no request beyond the limit through', async () => {
     const { count } = await openLimiter(store(), 50)

@@ -41,23 +41,20 @@ describeStores('two API processes with their counts', (store) => {
   })
 
   // service.md, Rate rules.
-  test(
-    'every answer states the limit, the remaining requests, and when the window ends',
-    async () => {
-      const token = await newToken()
-      const before = Math.floor(Date.now() / 1000)
-      const first = await post(apis[0].url, token)
-      const [limit, remaining, reset] = rateHeaders(first)
-      expect([first.status, limit, remaining]).toEqual([200, '3', '2'])
-      expect(reset).toMatch(/^\d+$/)
-      expect(Number(reset)).toBeGreaterThanOrEqual(before + 60)
-      expect(Number(reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60)
+  test('every answer states the limit, the remaining requests, and when the window ends', async () => {
+    const token = await newToken()
+    const before = Math.floor(Date.now() / 1000)
+    const first = await post(apis[0].url, token)
+    const [limit, remaining, reset] = rateHeaders(first)
+    expect([first.status, limit, remaining]).toEqual([200, '3', '2'])
+    expect(reset).toMatch(/^\d+$/)
+    expect(Number(reset)).toBeGreaterThanOrEqual(before + 60)
+    expect(Number(reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60)
 
-      const second = await post(apis[1].url, token)
-      expect(rateHeaders(second).slice(0, 2)).toEqual(['3', '1'])
-      expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
-    },
-  )
+    const second = await post(apis[1].url, token)
+    expect(rateHeaders(second).slice(0, 2)).toEqual(['3', '1'])
+    expect(Math.abs(Number(rateHeaders(second)[2]) - Number(reset))).toBeLessThanOrEqual(1)
+  })
 
   test('refused requests get the same headers, whatever is wrong with them', async () => {
     const token = await newToken()
@@ -79,30 +76,27 @@ describeStores('two API processes with their counts', (store) => {
   })
 
   // service.md, Errors: 429; service.md, Rate rules.
-  test(
-    'over the limit, every process answers 429 with the time to wait, and does nothing',
-    async () => {
-      const [token, other] = [await newToken(), await newToken()]
-      for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
-      const refused = await post(apis[1].url, token)
-      const wait = refused.headers.get('retry-after')
-      expect(refused.status).toBe(429)
-      expect(Number(wait)).toBeGreaterThan(50)
-      expect(Number(wait)).toBeLessThanOrEqual(60)
-      expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
-      expect(refused.headers.get('x-import-id')).toBeNull()
-      expect(await refused.json()).toEqual({
-        status: 'too_many_requests',
-        error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
-      })
-      expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
-      const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
-      expect(status.status, 'another function').toBe(404)
-      expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
-        /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
-      )
-    },
-  )
+  test('over the limit, every process answers 429 with the time to wait, and does nothing', async () => {
+    const [token, other] = [await newToken(), await newToken()]
+    for (const api of [apis[0], apis[1], apis[0]]) expect((await post(api.url, token)).status).toBe(200)
+    const refused = await post(apis[1].url, token)
+    const wait = refused.headers.get('retry-after')
+    expect(refused.status).toBe(429)
+    expect(Number(wait)).toBeGreaterThan(50)
+    expect(Number(wait)).toBeLessThanOrEqual(60)
+    expect(rateHeaders(refused).slice(0, 2)).toEqual(['3', '0'])
+    expect(refused.headers.get('x-import-id')).toBeNull()
+    expect(await refused.json()).toEqual({
+      status: 'too_many_requests',
+      error: { messages: [`Requests came too quickly. Please wait ${wait} seconds.`] },
+    })
+    expect((await post(apis[1].url, other)).status, 'another app').toBe(200)
+    const status = await fetch(`${apis[1].url}${bulkImport}/nothing`, { headers: { 'X-Service-Token': token } })
+    expect(status.status, 'another function').toBe(404)
+    expect(await (await fetch(`${apis[1].url}/metrics`)).text()).toMatch(
+      /^sluice_rate_limited_requests_total\{function="bulk_import"\} [1-9]/m,
+    )
+  })
 
   test('requests that fail authentication are not counted, and get no headers', async () => {
     for (const [token, status] of [
