@@ -91,7 +91,7 @@ async function pgbenchScript(postgres: BenchPostgres, appId: number): Promise<st
     `'{string,int,datetime}'`,
     `'{${appId}}'`,
     `array['user' || :user::text]`,
-    `array['{"plan":"plan ' || :visits::text || '","visits":' || :visits::text || ',"last_seen":"2026-01-01 01.00"}']`,
+    `array['plan=>"plan ' || :visits::text || '",visits=>' || :visits::text || ',last_seen=>"2026-01-01 01.00"']`,
   ]
   const sql = statement.replace(/\$(\d)/g, (_, number) => parameters[number - 1] ?? '')
   return `\\set user random(0, ${users - 1})\n\\set visits random(1, 1000000000)\n${sql};\n`
