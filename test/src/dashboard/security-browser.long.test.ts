@@ -24,7 +24,7 @@ describe.skipIf(inject('chromium') === undefined)('hostile text in a name, key, 
     await sql`insert into users (app_id, user_id) values (${appId}, ${hostile})`.execute(dashboard.db)
     await sql`
       insert into profiles (app_id, user_id, attributes, updated_at)
-      values (${appId}, ${hostile}, jsonb_build_object(${hostile}::text, ${hostile}::text), now())
+      values (${appId}, ${hostile}, hstore(${hostile}::text, ${hostile}::text), now())
     `.execute(dashboard.db)
     await dashboard.db
       .insertInto('imports')

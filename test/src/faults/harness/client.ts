@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '@sluice/accounts'
+import { sql } from '@sluice/database'
 import { registerUsers } from '@sluice/profiles'
 import { bulkImport, declare, put, type RequestedImport, requestImport } from '../../stack/client.ts'
 import type { Deployment } from './deployment.ts'
@@ -41,7 +42,11 @@ export async function openClientApp(
     const [user = ''] = generatedUsers
     await db
       .insertInto('profiles')
-      .values({ app_id: appId, user_id: user, attributes: JSON.stringify(profile) })
+      .values({
+        app_id: appId,
+        user_id: user,
+        attributes: sql`hstore(${Object.keys(profile)}::text[], ${Object.values(profile)}::text[])`,
+      })
       .execute()
   }
   return { appId, token: apiToken, emails, firstProfile: profile, files: new Map() }
