@@ -82,6 +82,7 @@ test('every list has --wide, and everything that does something has --json', asy
     'apps',
     'keys',
     'deletions',
+    'operators',
     'access-keys',
     'webhooks',
   ])

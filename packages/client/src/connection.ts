@@ -54,6 +54,7 @@ export class Connection {
     outagePatienceMs = 180_000,
     fetch = globalThis.fetch,
   }: ConnectionOptions) {
+    if (!api) throw new TypeError('api is missing: it is the address of the API, such as https://api.example.com')
     if (!token) throw new TypeError('token is missing: it is the API token of the app')
     this.#api = api.replace(/\/+$/, '')
     this.#token = token

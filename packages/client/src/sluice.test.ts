@@ -3,7 +3,9 @@ import { batchesOf } from './batches.ts'
 import { startScriptedServer } from './scripted-server.fixture.ts'
 import { Sluice } from './sluice.ts'
 
-test('a client without a token says so before its first request', () => {
+test('a client without an address or a token says so before its first request', () => {
+  const options: { api: string; token: string } = JSON.parse('{"token":"t"}')
+  expect(() => new Sluice(options)).toThrow('api is missing')
   expect(() => new Sluice({ api: 'http://localhost', token: '' })).toThrow('token is missing')
 })
 

@@ -129,6 +129,7 @@ const silent = [
   'keys list',
   // Leaves an entry only if it has applied a migration.
   'migrate',
+  'operators list',
   'queues',
   'users register',
   'users show',

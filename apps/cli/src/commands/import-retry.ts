@@ -1,11 +1,11 @@
-import type { ImportView } from '@sluice/client'
+import { ImportFailedError, type ImportView } from '@sluice/client'
 import { describeImport } from '@sluice/client-cli'
 import { Failure } from '@sluice/client-cli/failure'
 import { readSettings } from '@sluice/config'
 import { findImportsToRetry, retryImport, retryImports } from '@sluice/imports'
 import type { Command } from 'commander'
 import { requester } from '../audit.ts'
-import { changeImport } from '../one-import.ts'
+import { changeImport, readImport } from '../one-import.ts'
 import { print } from '../output.ts'
 import { withStorage } from '../stack.ts'
 import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
@@ -15,14 +15,18 @@ export function addImportRetryCommand(group: Command): void {
     .command('retry')
     .description('import the files of failed or cancelled imports again, as new imports after all that wait')
     .argument('[import-id]')
-  const retry = withManyOptions(command, retriedStates, 'that ended').action(
-    async (given: string | undefined, options: ManyOptions) => {
+  const retry = withManyOptions(command, retriedStates, 'that ended')
+    .option('--wait', 'wait until the new import has ended, and show it')
+    .action(async (given: string | undefined, options: ManyOptions & { wait?: true }) => {
       const importId = oneOrAll(given, options)
+      if (importId === undefined && options.wait) throw new Failure('--wait needs the ID of an import', 2)
       if (importId === undefined) return await retryAll(retry, options)
-      const view = await retryOne(importId)
+      const retried = await retryOne(importId)
+      const hasEnded = (view: ImportView) => view.finished_at !== null || view.state === 'held'
+      const view = options.wait ? await readImport(retried.import_id, hasEnded) : retried
       print(retry, view, () => describeImport(view))
-    },
-  )
+      if (options.wait && view.state !== 'completed') throw new ImportFailedError(view)
+    })
 }
 
 const retriedStates = ['failed', 'cancelled'] as const

@@ -1,11 +1,12 @@
 import { outcomeOf } from '@sluice/audit-log'
 import { Failure } from '@sluice/client-cli/failure'
-import { addOperator, removeOperator } from '@sluice/sign-in'
+import { addOperator, listOperators, removeOperator } from '@sluice/sign-in'
 import type { Command } from 'commander'
 import { withAudit } from '../audit.ts'
-import { print } from '../output.ts'
+import { print, printList } from '../output.ts'
+import { withDatabase } from '../stack.ts'
 
-/** Adds `sluice operators add` and `sluice operators remove`. */
+/** Adds `sluice operators add`, `list` and `remove`. */
 export function addOperatorCommands(operators: Command): void {
   const add = operators
     .command('add')
@@ -18,6 +19,16 @@ export function addOperatorCommands(operators: Command): void {
         (isNew) => ({ outcome: outcomeOf(isNew) }),
       )
       print(add, { email, added }, () => (added ? `${email} is an operator.` : `${email} was an operator already.`))
+    })
+
+  const list = operators
+    .command('list')
+    .description('operators by e-mail address, except those whom an OpenID Connect provider names')
+    .action(async () => {
+      const found = await withDatabase(listOperators)
+      const shown = found.map(({ email, createdAt }) => ({ email, created_at: createdAt.toISOString() }))
+      const rows = found.map(({ email, createdAt }) => ({ EMAIL: email, CREATED: createdAt }))
+      printList(list, shown, rows, 'No operators: sluice operators add makes one.')
     })
 
   const remove = operators

@@ -8,8 +8,8 @@ import { bytes, count, time } from '../layout/format.ts'
 /** The ID of the form that requests an export. The table of keys has its ticks. */
 export const exportForm = 'export'
 
-/** A refresh reads the whole page, with the statistics of the keys, and exports take minutes. */
-const refreshMs = 15_000
+/** A refresh reads the whole page, with the statistics of the keys. Exports of small apps take seconds. */
+const refreshMs = 5_000
 
 const states: Readonly<Record<ExportView['state'], Html>> = {
   queued: html`<span class="mark">Queued</span>`,

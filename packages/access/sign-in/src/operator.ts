@@ -19,6 +19,11 @@ export async function addOperator(db: Database, email: string): Promise<boolean>
   })
 }
 
+/** Returns the operators by address, without those whom a provider names. */
+export async function listOperators(db: Database): Promise<{ email: string; createdAt: Date }[]> {
+  return await db.selectFrom('operators').select(['email', 'created_at as createdAt']).orderBy('email').execute()
+}
+
 /** Removes an operator and ends their sessions. Returns false if the address is not an operator's. */
 export async function removeOperator(db: Database, email: string): Promise<boolean> {
   const address = normalEmail(email)
