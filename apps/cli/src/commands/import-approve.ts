@@ -1,10 +1,7 @@
-import { ImportFailedError } from '@sluice/client'
-import { describeImport } from '@sluice/client-cli'
 import { approveImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
-import { asClientOrOperator, changeImport, waitForEnd } from '../one-import.ts'
-import { print } from '../output.ts'
+import { asClientOrOperator, changeImport, printImport, waitForEnd } from '../one-import.ts'
 
 interface ApproveOptions extends ClientOptions {
   wait?: true
@@ -27,8 +24,6 @@ export function addImportApproveCommand(group: Command): void {
             return approval.outcome === 'not held' ? { refused: `it is not held, but ${approval.state}` } : {}
           }),
       )
-      const view = wait === true ? await waitForEnd(approved, options) : approved
-      print(approve, view, () => describeImport(view))
-      if (wait === true && view.state !== 'completed') throw new ImportFailedError(view)
+      await printImport(approve, approved, wait && (() => waitForEnd(approved, options)))
     })
 }

@@ -1,12 +1,10 @@
-import { ImportFailedError, type ImportView } from '@sluice/client'
-import { describeImport } from '@sluice/client-cli'
+import type { ImportView } from '@sluice/client'
 import { Failure } from '@sluice/client-cli/failure'
 import { readSettings } from '@sluice/config'
 import { findImportsToRetry, retryImport, retryImports } from '@sluice/imports'
 import type { Command } from 'commander'
 import { requester } from '../audit.ts'
-import { changeImport, readImport } from '../one-import.ts'
-import { print } from '../output.ts'
+import { changeImport, printImport, readEnd } from '../one-import.ts'
 import { withStorage } from '../stack.ts'
 import { type ManyOptions, oneOrAll, runMany, withManyOptions } from './import-many.ts'
 
@@ -22,10 +20,7 @@ export function addImportRetryCommand(group: Command): void {
       if (importId === undefined && options.wait) throw new Failure('--wait needs the ID of an import', 2)
       if (importId === undefined) return await retryAll(retry, options)
       const retried = await retryOne(importId)
-      const hasEnded = (view: ImportView) => view.finished_at !== null || view.state === 'held'
-      const view = options.wait ? await readImport(retried.import_id, hasEnded) : retried
-      print(retry, view, () => describeImport(view))
-      if (options.wait && view.state !== 'completed') throw new ImportFailedError(view)
+      await printImport(retry, retried, options.wait && (() => readEnd(retried.import_id)))
     })
 }
 

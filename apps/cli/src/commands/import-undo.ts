@@ -1,12 +1,10 @@
-import { ImportFailedError, type ImportView } from '@sluice/client'
-import { describeImport } from '@sluice/client-cli'
+import type { ImportView } from '@sluice/client'
 import { readSettings } from '@sluice/config'
 import { undoImport } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, withTypedToken } from '../api-client.ts'
 import { requester } from '../audit.ts'
-import { asClientOrOperator, changeImport, waitForEnd } from '../one-import.ts'
-import { print } from '../output.ts'
+import { asClientOrOperator, changeImport, printImport, waitForEnd } from '../one-import.ts'
 
 interface UndoOptions extends ClientOptions {
   dryRun?: true
@@ -27,9 +25,7 @@ export function addImportUndoCommand(group: Command): void {
         (client) => client.undoImport(importId, { dryRun }),
         () => undoAsOperator(importId, dryRun),
       )
-      const view = wait === true ? await waitForEnd(queued, options) : queued
-      print(undo, view, () => describeImport(view))
-      if (wait === true && view.state !== 'completed') throw new ImportFailedError(view)
+      await printImport(undo, queued, wait && (() => waitForEnd(queued, options)))
     })
 }
 

@@ -95,7 +95,7 @@ export async function claimExport({ db }: ExportContext): Promise<ExportClaim | 
 }
 
 /** Builds an update of the export's row that changes nothing once the claim is lost. */
-export function claimedBy(db: Database, { appId, exportId, attempt }: ExportClaim) {
+export function claimed(db: Database, { appId, exportId, attempt }: ExportClaim) {
   return db
     .updateTable('exports')
     .where('app_id', '=', appId)
@@ -117,7 +117,7 @@ export function keepClaim(
   let unanswered = 0
   const renew = async () => {
     try {
-      const { numUpdatedRows } = await claimedBy(db, claim)
+      const { numUpdatedRows } = await claimed(db, claim)
         .set({ lease_until: sql<Date>`now() + make_interval(secs => ${leaseMs / 1000})`, bytes: bytesSoFar() })
         .executeTakeFirst()
       unanswered = 0

@@ -7,7 +7,7 @@ import { headerLine } from '@sluice/csv'
 import { copyOut, type Database, sql } from '@sluice/database'
 import { keepUsers, registeredKeys } from '@sluice/profiles'
 import { enqueueEvent, isEventChosen } from '@sluice/webhooks'
-import { claimedBy, type ExportClaim, ExportClaimLost, keepClaim, mostTries, retryPausesSeconds } from './claim.ts'
+import { claimed, type ExportClaim, ExportClaimLost, keepClaim, mostTries, retryPausesSeconds } from './claim.ts'
 import { type ExportContext, exportKey } from './context.ts'
 import { copyStatement, type ExportColumn } from './statement.ts'
 import { showExport } from './view.ts'
@@ -113,7 +113,7 @@ async function writeFile(
 async function noteSnapshot(db: Database, claim: ExportClaim): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`select ${keepUsers(claim.appId)}`.execute(tx)
-    const noted = claimedBy(tx, claim).set({ snapshot_order: sql<number>`nextval('data_order')` })
+    const noted = claimed(tx, claim).set({ snapshot_order: sql<number>`nextval('data_order')` })
     if ((await noted.executeTakeFirst()).numUpdatedRows === 0n)
       throw new ExportClaimLost('the export was restarted or ended')
   })
@@ -141,7 +141,7 @@ async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytes: number
 async function complete({ db, settings }: ExportContext, claim: ExportClaim, rows: number, bytes: number) {
   const linkDays = Math.min(limits.errorFileLinkDays, settings.FILE_RETENTION_DAYS)
   await db.transaction().execute(async (tx) => {
-    const { numUpdatedRows } = await claimedBy(tx, claim)
+    const { numUpdatedRows } = await claimed(tx, claim)
       .set({
         state: 'completed',
         rows,
@@ -198,12 +198,12 @@ async function release(
   if (!isShutdown) log.warn({ err: error, tries: claim.tries }, isFinal ? 'export failed' : 'export is tried again')
   if (isFinal) {
     const reason = error instanceof ExportImpossible ? error.message : fileMessages.tooManyAttempts(claim.tries)
-    await claimedBy(db, claim)
+    await claimed(db, claim)
       .set({ state: 'failed', error: reason, bytes: 0, lease_until: null, finished_at: sql<Date>`now()` })
       .execute()
     return 'failed'
   }
-  await claimedBy(db, claim)
+  await claimed(db, claim)
     .set({
       state: 'queued',
       bytes: 0,

@@ -31,8 +31,7 @@ export class FirstRowsWriter {
   /** Adds a row: its number in the file, the user's ID, and its values. */
   add(number: number, row: RowOfBatch): void {
     const writer = this.#writer
-    writer.writeInt32(Math.floor(number / 2 ** 32))
-    writer.writeInt32(number | 0)
+    writer.writeInt64(number)
     writer.writeInt32(row.idEnd - row.idStart)
     writer.write(row.ids, row.idStart, row.idEnd)
     writer.writeInt32(0)

@@ -126,8 +126,7 @@ function updateProfiles(tx: Database, merge: Merge, users: readonly number[]): C
  */
 function withoutRemoved(document: RawBuilder<unknown>, batch: ProfileBatch): RawBuilder<unknown> {
   if (!batch.hasRemovals) return document
-  const keys = encodeTextArray(batch.removedKeys)
-  return sql`((${document}) - hstore(${keys}::text[], array_fill(null::text, array[cardinality(${keys}::text[])])))`
+  return sql`((${document}) - hstore(${encodeTextArray(batch.removedKeys)}::text[], null::text[]))`
 }
 
 /** The number of rows that have changed something so far in this transaction, except rows that were copied. */

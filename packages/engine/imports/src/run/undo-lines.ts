@@ -96,8 +96,7 @@ class UndoRows {
     if (this.#user.count === 0) return
     this.#rows.write(this.#start)
     this.#rows.writeInt32(8)
-    this.#rows.writeInt32(Math.floor(this.#firstLine / 2 ** 32))
-    this.#rows.writeInt32(this.#firstLine | 0)
+    this.#rows.writeInt64(this.#firstLine)
     this.#user.writeTo(this.#rows, 0)
     for (const list of this.#arrays) {
       const array = list.array()

@@ -50,6 +50,12 @@ export class ByteWriter {
     this.length = this.bytes.writeInt32BE(value, this.length)
   }
 
+  /** Writes eight bytes of a whole number that is exact as a double, the most significant byte first. */
+  writeInt64(value: number): void {
+    this.writeInt32(Math.floor(value / 2 ** 32))
+    this.writeInt32(value | 0)
+  }
+
   /** Writes bytes as they are. */
   write(source: Buffer, start = 0, end = source.length): void {
     this.reserve(end - start)
