@@ -173,6 +173,7 @@ test.for([
   [['retry', '--all', '--state', 'queued', '--yes'], '--all needs --state failed or --state cancelled'],
   [['retry', '--all', crypto.randomUUID()], '--all and the ID of an import exclude each other'],
   [['retry', crypto.randomUUID(), '--dry-run'], '--dry-run and --yes need --all'],
+  [['retry', '--all', '--wait', '--state', 'failed'], '--wait needs the ID of an import'],
   [['retry'], 'the ID of an import is missing, or --all'],
   [
     ['cancel', '--all', '--state', 'failed', '--yes'],

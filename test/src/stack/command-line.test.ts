@@ -249,6 +249,16 @@ test('import approve --wait shows the applied import, to a client and to an oper
   }
 })
 
+test('import retry --wait shows how the new import ended, and exits with 1 if it failed again', async () => {
+  const { token } = await openApp(stack)
+  const file = await write('again.csv', 'id\n')
+  const { json } = await stack.sluice('import', file, '--token', token, '--api', stack.api, '--wait')
+  const { import_id: failed } = importView.parse(json)
+  const retried = await stack.sluice('import', 'retry', failed, '--wait')
+  expect(retried).toMatchObject({ code: 1, json: { state: 'failed', error: 'user_id column is required' } })
+  expect(importView.parse(retried.json).import_id).not.toBe(failed)
+})
+
 test('import --wait on a file that is refused shows the failed import and exits with 1', async () => {
   const { token } = await openApp(stack)
   const { code, json, stderr } = await stack.sluice(
