@@ -53,8 +53,15 @@ const connectMs = 1_000
 /** Pause before a worker is opened again after its store was unreachable. */
 const reopenDelayMs = 1_000
 
-/** BullMQ's errors if two processes write a schedule at the same moment. The schedule exists afterwards. */
-const alreadyScheduledCodes: readonly unknown[] = [ErrorCode.SchedulerJobSlotsBusy, ErrorCode.SchedulerJobIdCollision]
+/**
+ * The errors of BullMQ if two processes write a schedule at the same moment, and that of Postgres if it ends one of the
+ * two as a deadlock. The schedule exists afterwards.
+ */
+const alreadyScheduledCodes: readonly unknown[] = [
+  ErrorCode.SchedulerJobSlotsBusy,
+  ErrorCode.SchedulerJobIdCollision,
+  '40P01',
+]
 
 function ignoreAlreadyScheduled(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && alreadyScheduledCodes.includes(error.code))) throw error

@@ -60,6 +60,12 @@ async function changesOfFirstRows(
 }
 
 /**
+ * The pairs of the document of `g`, as `c` in a `from` clause. Of `each`, the planner expects 1,000 pairs, so it would
+ * group the values of a batch in 256 files on disk.
+ */
+export const pairsOfGiven = sql`unnest(akeys(g.document), avals(g.document)) c (key, value)`
+
+/**
  * Compares rows with the stored profiles, which it locks unless nothing is merged afterwards. Only if users have
  * several rows must the rows be compared with each other, which needs a sort of all values.
  */
@@ -84,7 +90,7 @@ function changesOfRows(
       ${dryRun ? sql`` : sql`for no key update`}
     ), cells as (
       select g.user_id, g.row, c.key, c.value as after, ${before} as before
-      from given g cross join lateral each(g.document) c left join stored s on s.user_id = g.user_id
+      from given g cross join lateral ${pairsOfGiven} left join stored s on s.user_id = g.user_id
     ), changes as materialized (
       select user_id, row, key, after, before, before is null as is_added, after is null as is_removed
       from cells where before is distinct from after

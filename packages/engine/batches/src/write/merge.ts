@@ -8,7 +8,7 @@ import {
   sql,
 } from '@sluice/database'
 import { mergeIntoExisting } from '@sluice/profiles'
-import { changesFound } from '../changes/find-changes.ts'
+import { changesFound, pairsOfGiven } from '../changes/find-changes.ts'
 import { copyColumns } from '../documents/copy-rows.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
@@ -160,7 +160,7 @@ function countChangesOfRepeated(tx: Database, { appId, batch }: Merge, users: re
       for no key update
     ), cells as (
       select g.user_id, g.row, c.key, c.value, s.attributes -> c.key as stored
-      from given g cross join lateral each(g.document) c left join stored s on s.user_id = g.user_id
+      from given g cross join lateral ${pairsOfGiven} left join stored s on s.user_id = g.user_id
     ), steps as (
       select row, value, lag(value, 1, stored) over (partition by user_id, key order by row) as before
       from cells
