@@ -14,7 +14,7 @@ export const unwatchImports = 'drop schema if exists watch cascade'
 
 /**
  * The record of a claim may show an upload as queued that the claim itself could not see yet. Such an upload was queued
- * less than this time before the claim.
+ * less than this time before the claim, or its transaction had not ended at the claim.
  */
 const sameMoment = `interval '1 second'`
 
@@ -41,8 +41,12 @@ const statements = [
     has_bounds boolean not null,
     waited_ms double precision,
     -- Imports of the app that precede this import, and were queued just before its claim.
-    unseen bigint[] not null
+    unseen bigint[] not null,
+    transaction xid8 not null default pg_current_xact_id(),
+    -- The transactions that had ended when the change was made.
+    snapshot pg_snapshot not null default pg_current_snapshot()
   )`,
+  `create index on watch.changes (transaction)`,
   `create function watch.note() returns trigger language plpgsql as $$
   declare
     changed imports := case when tg_op = 'DELETE' then old else new end;
@@ -81,6 +85,7 @@ interface ChangeRow {
   report_due: boolean
   waited_ms: number | null
   unseen: number[]
+  uncommitted: number[]
 }
 
 /**
@@ -88,7 +93,14 @@ interface ChangeRow {
  * least this long for a preceding import that is still uploading.
  */
 export async function recordedHistory(db: Database, orderWaitMs: number): Promise<RecordedChange[]> {
-  const { rows } = await sql<ChangeRow>`select * from watch.changes order by change`.execute(db)
+  const { rows } = await sql<ChangeRow>`
+    select *, array(
+      select e.sequence_number from watch.changes e
+      where e.app_id = c.app_id and e.state = 'queued' and e.attempt = 0 and e.change < c.change
+        and e.transaction >= pg_snapshot_xmin(c.snapshot) and not pg_visible_in_snapshot(e.transaction, c.snapshot)
+    ) as uncommitted
+    from watch.changes c order by change
+  `.execute(db)
   return rows.map((row) => ({
     appId: row.app_id,
     importId: row.import_id,
@@ -99,7 +111,7 @@ export async function recordedHistory(db: Database, orderWaitMs: number): Promis
     hasBounds: row.has_bounds,
     // A negative time shows that the clock of Postgres was set back. How long the import has waited is then unknown.
     hasWaited: row.waited_ms !== null && (row.waited_ms >= orderWaitMs || row.waited_ms < 0),
-    unseen: row.unseen.map(Number),
+    unseen: [...row.unseen, ...row.uncommitted].map(Number),
     row: {
       state: row.state,
       attempt: row.attempt,
