@@ -465,8 +465,10 @@ class Sluice:
         body: Optional[Mapping[str, Any]] = None,
         key: Optional[str] = None,
         patience: Optional[float] = None,
+        method: Optional[str] = None,
     ) -> Tuple[Any, Message]:
         """Sends a request, POST if it has a body. Returns JSON and headers."""
+        method = method or ("GET" if body is None else "POST")
         headers = {"X-Service-Token": self._token}
         headers.update({} if body is None else {"Content-Type": "application/json"})
         headers.update({} if key is None else {"Idempotency-Key": key})
@@ -475,14 +477,13 @@ class Sluice:
         while True:
             started = time.monotonic()
             try:
-                return self._try(path, headers, sent)
+                return self._try(method, path, headers, sent)
             except SluiceError as error:
                 retries.pause(error, time.monotonic() - started)
 
     def _try(
-        self, path: str, headers: Mapping[str, str], body: Optional[bytes]
+        self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes]
     ) -> Tuple[Any, Message]:
-        method = "GET" if body is None else "POST"
         with _exchange(method, self._api + path, headers, body) as answer:
             if 300 <= answer.status < 400:
                 # A redirect would send the token to any address.
@@ -632,10 +633,36 @@ class _Upload:
         self._size = file.seek(0, os.SEEK_END)
         self._options = options
         self._key = _key(options.get("idempotency_key"))
+        self._import_id: Optional[str] = None
         self._moved = 0.0
 
     def run(self) -> str:
         """Returns the ID of the import when storage has the file.
+
+        If the file cannot be sent, cancels the import, for which later ones
+        would wait. With a key of the caller's own it stays: the same call may
+        send the file later.
+        """
+        try:
+            return self._send_file()
+        except BaseException:
+            if self._options.get("idempotency_key") is None:
+                self._withdraw()
+            raise
+
+    def _withdraw(self) -> None:
+        """Cancels the import if it still awaits its file."""
+        if self._import_id is None:
+            return
+        path = f"{_IMPORTS}/{self._import_id}"
+        try:
+            if self._client._send(path, patience=0)[0]["state"] == "awaiting_upload":
+                self._client._send(path, patience=0, method="DELETE")
+        except SluiceError:
+            pass  # it expires
+
+    def _send_file(self) -> str:
+        """Sends the file to storage, and returns the import's ID.
 
         Repeats an upload that breaks off. If the address has expired, a
         repetition of the first request returns a new one.
@@ -713,6 +740,7 @@ class _Upload:
         import_id = headers.get("X-Import-Id")
         if import_id is None or "direct_upload" not in answer:
             raise SluiceError("the answer is not from an API of Sluice")
+        self._import_id = import_id
         upload = answer["direct_upload"]
         return _Requested(import_id, upload["url"], upload["headers"])
 

@@ -6,22 +6,37 @@ import { Failure } from './failure.ts'
 import { printable } from './printable.ts'
 import { openTransfer } from './progress.ts'
 
-/** Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. */
+/**
+ * Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. Ctrl-C ends the upload: the client
+ * cancels its import, and the process ends with exit code 130.
+ */
 export async function uploadFile(client: Sluice, file: string, options: ImportOptions): Promise<string> {
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new Failure(`${file} is not a file that can be read`)
   const content = await openAsBlob(file)
   await warnOfOtherForms(file, content)
   const progress = openTransfer('Uploading')
-  const importId = await client.upload(content, {
-    ...options,
-    fileName: basename(file),
-    onProgress: (now) => {
-      if (now.phase === 'upload') progress.show(now.bytes, now.totalBytes)
-    },
-  })
-  progress.end()
-  return importId
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort()
+  process.once('SIGINT', interrupt)
+  try {
+    const importId = await client.upload(content, {
+      ...options,
+      fileName: basename(file),
+      onProgress: (now) => {
+        if (now.phase === 'upload') progress.show(now.bytes, now.totalBytes)
+      },
+      signal: interrupted.signal,
+    })
+    progress.end()
+    return importId
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error
+    process.stderr.write('\nThe upload was interrupted. An import without its file is cancelled.\n')
+    process.exit(130)
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+  }
 }
 
 /**

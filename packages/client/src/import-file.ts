@@ -47,19 +47,53 @@ export interface ImportOptions {
   signal?: AbortSignal | undefined
 }
 
+/** All of {@link ImportOptions}, in the order of its members. */
+const optionNames: Readonly<Record<keyof ImportOptions, true>> = {
+  fileName: true,
+  contentType: true,
+  dryRun: true,
+  profileTypes: true,
+  newKeys: true,
+  keepChanges: true,
+  holdIf: true,
+  clearMarker: true,
+  idempotencyKey: true,
+  onProgress: true,
+  signal: true,
+}
+
 /**
- * Makes both requests of an import (second-day.md §4, Command line): declares the file, and sends it to storage.
- * Repeats an upload that breaks off. If the address has expired, a repetition of the first request returns a new one.
+ * Makes both requests of an import (second-day.md §4, Command line): declares the file, and sends it to storage. If the
+ * file cannot be sent, cancels the import, for which later ones would wait. With a key of the caller's own it stays:
+ * the same call may send the file later.
  *
- * Returns the import's ID. Throws {@link SluiceError}; a `TypeError` for a path.
+ * Returns the import's ID. Throws {@link SluiceError}; a `TypeError` for a path, and for an option that does not exist.
  */
 export async function uploadFile(connection: Connection, file: Blob, options: ImportOptions): Promise<string> {
   if (!(file instanceof Blob)) throw new TypeError('the file must be a Blob: in Node, await openAsBlob(path)')
-  const { onProgress, signal } = options
-  const report = (phase: 'checksum' | 'upload') => (bytes: number) =>
-    onProgress?.({ phase, bytes, totalBytes: file.size })
-  const declaration = await declare(file, options, report('checksum'))
-  const firstRequest = new FirstRequest(connection, declaration, options)
+  // The API would apply a file whose `dryRun` is misspelt.
+  const unknown = Object.keys(options).filter((name) => !(name in optionNames))
+  if (unknown.length > 0) throw new TypeError(`there is no option ${unknown.join(', ')}`)
+  const firstRequest = new FirstRequest(connection, await declare(file, options), options)
+  try {
+    return await sendFile(connection, file, options, firstRequest)
+  } catch (error) {
+    if (options.idempotencyKey === undefined) await firstRequest.withdraw().catch(() => {})
+    throw error
+  }
+}
+
+/**
+ * Requests an import, and sends its file to storage. Repeats an upload that breaks off. If the address has expired, a
+ * repetition of the first request returns a new one. Returns the import's ID.
+ */
+async function sendFile(
+  connection: Connection,
+  file: Blob,
+  options: ImportOptions,
+  firstRequest: FirstRequest,
+): Promise<string> {
+  const { signal } = options
   let requested = await firstRequest.send()
   let isRenewed = false
   const retries = new Retries(connection.outagePatienceMs, signal)
@@ -67,7 +101,7 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
     let movedAt = performance.now()
     const onBytes = (bytes: number) => {
       movedAt = performance.now()
-      report('upload')(bytes)
+      reportBytes(file, options, 'upload')(bytes)
     }
     try {
       await putFile(connection, requested.upload, file, { onBytes, signal })
@@ -91,9 +125,14 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
   }
 }
 
+function reportBytes(file: Blob, { onProgress }: ImportOptions, phase: 'checksum' | 'upload') {
+  return (bytes: number) => onProgress?.({ phase, bytes, totalBytes: file.size })
+}
+
 /** Returns the body of the first request. */
-async function declare(file: Blob, options: ImportOptions, onBytes: (bytes: number) => void) {
+async function declare(file: Blob, options: ImportOptions) {
   const name = nameOf(file, options)
+  const onBytes = reportBytes(file, options, 'checksum')
   return {
     checksum: await checksumOf(file, { onBytes, signal: options.signal }),
     byte_size: String(file.size),
@@ -114,12 +153,16 @@ interface RequestedImport {
   upload: UploadDescriptor['direct_upload']
 }
 
+/** A caller waits for its error, so cancelling the import before it has a limit, ms. */
+const withdrawalTimeoutMs = 5_000
+
 /** The first request of a file, which can be repeated. */
 class FirstRequest {
   readonly #connection: Connection
   readonly #body: unknown
   #key: string
   readonly #signal: AbortSignal | undefined
+  #importId: string | undefined
 
   constructor(connection: Connection, body: unknown, options: ImportOptions) {
     this.#connection = connection
@@ -135,7 +178,17 @@ class FirstRequest {
     const importId = answer.headers.get('x-import-id')
     if (importId === null || answer.body?.direct_upload === undefined)
       throw new UnexpectedAnswerError('the address is not an API of Sluice: its answer has no X-Import-Id')
+    this.#importId = importId
     return { importId, upload: answer.body.direct_upload }
+  }
+
+  /** Cancels the import if it still awaits its file. */
+  async withdraw(): Promise<void> {
+    if (this.#importId === undefined) return
+    const signal = AbortSignal.timeout(withdrawalTimeoutMs)
+    const { state } = await importView(this.#connection, this.#importId, signal, 0)
+    const path = `${importPath}/${this.#importId}`
+    if (state === 'awaiting_upload') await this.#connection.send({ method: 'DELETE', path, signal }, 0)
   }
 
   /**

@@ -9,6 +9,12 @@ test('a client without an address or a token says so before its first request', 
   expect(() => new Sluice({ api: 'http://localhost', token: '' })).toThrow('token is missing')
 })
 
+test('a misspelt option of an import is refused: the API would ignore it', async () => {
+  const client = new Sluice({ api: 'http://localhost', token: 't' })
+  const misspelt: object = { dryrun: true }
+  await expect(client.import(new Blob(['user_id\n']), misspelt)).rejects.toThrow('there is no option dryrun')
+})
+
 test('an iteration over imports reads a page when it needs it, with the filters and the cursor', async () => {
   const page = (ids: string[], next: string | null) => ({
     status: 200,

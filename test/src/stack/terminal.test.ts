@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ImportView } from '@sluice/contract'
 import { expect, onTestFinished, test } from 'vitest'
+import { startFaultServer } from '../client/conformance/fault-server.ts'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
@@ -29,6 +30,26 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
 
   await stack.sluice('app', 'resume', '--app', String(appId))
   await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')
+})
+
+onLinux('Ctrl-C during an upload cancels the import, which later ones would wait for', async () => {
+  const stack = await openSharedStack()
+  onTestFinished(() => stack.close())
+  await using scratch = await openScratch('sluice-terminal-')
+  const file = join(scratch.path, 'people.csv')
+  const { token } = await openApp(stack, ['a'])
+  await writeFile(file, 'user_id,age\na,7\n')
+  const notNow = { status: 503, headers: { 'Retry-After': '120' } }
+  await using server = await startFaultServer(stack.api, { upload: [notNow] })
+
+  const args = ['import', file, '--token', token, '--api', server.url]
+  const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
+  await until('the upload', async () => terminal.shown().includes('Uploading'))
+  terminal.type('\x03')
+  expect(await terminal.code).toBe(130)
+  expect(terminal.shown()).toContain('The upload was interrupted. An import without its file is cancelled.')
+  const [importId = ''] = server.imports
+  expect((await statusOf(stack.api, token, importId)).state).toBe('cancelled')
 })
 
 onLinux('import --wait shows what it waits for, then a bar of rows, and at the end the errors by message', async () => {

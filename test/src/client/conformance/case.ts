@@ -1,10 +1,14 @@
 // A case of the conformance kit: a call of a client, what the servers do meanwhile, and what must come of it.
 
-/** What a request is for. `storage` sends the file of an export, and `upload` accepts the file of an import. */
+/**
+ * What a request is for. `storage` sends the file of an export, `upload` accepts the file of an import, and `withdraw`
+ * cancels an import.
+ */
 export type Route =
   | 'announce'
   | 'upload'
   | 'show'
+  | 'withdraw'
   | 'users'
   | 'deletions'
   | 'profile'

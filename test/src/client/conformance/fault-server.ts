@@ -35,6 +35,7 @@ const routes: readonly (readonly [route: Route, request: RegExp])[] = [
   ['storage', new RegExp(`^GET ${storagePrefix}`)],
   ['announce', new RegExp(`^POST ${bulkImport}$`)],
   ['show', new RegExp(`^GET ${bulkImport}/`)],
+  ['withdraw', new RegExp(`^DELETE ${bulkImport}/`)],
   ['users', /^POST \/v1\/users$/],
   ['deletions', /^POST \/v3\/user_data_deletions$/],
   ['profile', /^POST \/v2\/user_profiles$/],

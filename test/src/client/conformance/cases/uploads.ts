@@ -127,4 +127,28 @@ export const uploadCases: readonly Case[] = [
     outcome: { error: { kind: 'upload', status: 400, code: 'BadDigest' } },
     requests: { upload: 1 },
   },
+  {
+    name: 'an import whose file cannot be sent is cancelled, so that later ones need not wait for it',
+    call: { call: 'upload', file },
+    server: { upload: [refusal(400, 'BadDigest', 'The digest does not match')] },
+    outcome: { error: { kind: 'upload', status: 400 } },
+    requests: { withdraw: 1 },
+  },
+  {
+    name: 'with a key of the caller it is not cancelled, because the same call may send the file later',
+    call: { call: 'upload', file, options: { idempotency_key: 'own' } },
+    server: { upload: [refusal(400, 'BadDigest', 'The digest does not match')] },
+    outcome: { error: { kind: 'upload', status: 400 } },
+    requests: { withdraw: 0 },
+  },
+  {
+    name: 'an import whose file has arrived is not cancelled, whatever storage answers',
+    call: { call: 'upload', file },
+    server: {
+      upload: [refusal(400, 'BadDigest', 'The digest does not match')],
+      show: [{ merge: { state: 'queued' } }],
+    },
+    outcome: { error: { kind: 'upload', status: 400 } },
+    requests: { withdraw: 0 },
+  },
 ]
