@@ -695,6 +695,8 @@ class _Upload:
 
     def _declaration(self) -> Dict[str, Any]:
         """Returns the body of the first request."""
+        if self._size == 0:
+            raise SluiceError("the file is empty")
         members = ImportMembers.__annotations__.keys() & self._options.keys()
         given = cast(Dict[str, Any], self._options)
         body = {name: given[name] for name in sorted(members) if given[name] is not None}

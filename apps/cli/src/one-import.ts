@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditAction, Outcome } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type Sluice } from '@sluice/client'
-import { describeImport } from '@sluice/client-cli'
+import { describeErrors, describeImport } from '@sluice/client-cli'
 import { Failure } from '@sluice/client-cli/failure'
 import type { Database } from '@sluice/database'
 import { findAppOfImport, type ImportId, RetryRefused, showImport, UndoRefused } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient } from './api-client.ts'
 import { withAudit } from './audit.ts'
-import { print } from './output.ts'
+import { isJson, print } from './output.ts'
 import { linkBase, withDatabase } from './stack.ts'
 
 /** Works on one import: as a client of the API if a token is typed, otherwise as an operator (design.md §2). */
@@ -37,16 +37,17 @@ export async function readImport(importId: string, isReady = (_: ImportView) => 
 }
 
 /**
- * Prints an import, or how it ended if there is a function that waits for its end. Throws `ImportFailedError` if it has
- * then not completed.
+ * Prints an import with its commonest errors, or how it ended if there is a function that waits for its end. Throws
+ * `ImportFailedError` if it has then not completed.
  */
 export async function printImport(
   command: Command,
   begun: ImportView,
-  end: (() => Promise<ImportView>) | undefined,
+  end?: (() => Promise<ImportView>) | undefined,
 ): Promise<void> {
   const view = (await end?.()) ?? begun
-  print(command, view, () => describeImport(view))
+  const errors = isJson(command) ? '' : await describeErrors(view)
+  print(command, view, () => `${describeImport(view)}${errors}`)
   if (end !== undefined && view.state !== 'completed') throw new ImportFailedError(view)
 }
 

@@ -4,8 +4,12 @@ import type { Command } from 'commander'
 
 /** Prints a command's result (design.md §2, Output): the document if `--json` is given, else the text for people. */
 export function print(command: Command, document: unknown, text: () => string): void {
-  const json = command.optsWithGlobals<{ json?: boolean }>().json === true
-  process.stdout.write(`${json ? printableJson(document) : text()}\n`)
+  process.stdout.write(`${isJson(command) ? printableJson(document) : text()}\n`)
+}
+
+/** Returns whether the result is for programs. */
+export function isJson(command: Command): boolean {
+  return command.optsWithGlobals<{ json?: boolean }>().json === true
 }
 
 /**

@@ -3,7 +3,7 @@ import { type ImportView, Sluice } from '@sluice/client'
 import { type ClientCommand, help, parseCommand } from './arguments.ts'
 import { reportFailure } from './failure.ts'
 import { runImport } from './import-file.ts'
-import { describeImport } from './import-text.ts'
+import { describeErrors, describeImport } from './import-text.ts'
 import { printableJson } from './printable.ts'
 
 /** How long a request is repeated after temporary failures, ms. It is short, because a person waits for the command. */
@@ -38,7 +38,8 @@ async function run(command: ClientCommand): Promise<void> {
     approve: (importId) => client.approveImport(importId),
   }
   const view = await calls[verb](subject)
-  print(view, () => describeImport(view))
+  const errors = json ? '' : await describeErrors(view)
+  print(view, () => `${describeImport(view)}${errors}`)
 }
 
 /** Returns the version of the published package, whose root is three folders above; else of this one. */

@@ -74,6 +74,7 @@ export async function uploadFile(connection: Connection, file: Blob, options: Im
   // The API would apply a file whose `dryRun` is misspelt.
   const unknown = Object.keys(options).filter((name) => !(name in optionNames))
   if (unknown.length > 0) throw new TypeError(`there is no option ${unknown.join(', ')}`)
+  if (file.size === 0) throw new SluiceError('the file is empty')
   const firstRequest = new FirstRequest(connection, await declare(file, options), options)
   try {
     return await sendFile(connection, file, options, firstRequest)

@@ -71,7 +71,14 @@ onLinux('import --wait shows what it waits for, then a bar of rows, and at the e
   }
   expect(await terminal.code).toBe(0)
   expect(terminal.shown()).toMatch(/completed █+ 100 % {2}3 rows {2}\d+ rows\/s {2}2 with errors\r\n/)
-  expect(terminal.shown()).toMatch(/Errors:\r\nROWS {2}ERROR\r\n {3}2 {2}user_id is unregistered user\r\n/)
+  const errors = /Errors:\r\nROWS {2}ERROR\r\n {3}2 {2}user_id is unregistered user\r\n/
+  expect(terminal.shown()).toMatch(errors)
+  const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
+  for (const access of [[], ['--token', token, '--api', stack.api]]) {
+    const show = openTerminal('cli', ['imports', 'show', importId, ...access], { SLUICE_HOME: stack.home })
+    expect(await show.code).toBe(0)
+    expect(show.shown()).toMatch(errors)
+  }
 })
 
 onLinux('import --wait says that the import before it is held for approval', async () => {

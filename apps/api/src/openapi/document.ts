@@ -23,9 +23,9 @@ does not have. HEAD is answered wherever GET is, and counts as GET.
 **Extensions** are additions of this implementation to the documented service. \`x-sluice-extension\` marks them.`
 
 const tags: Record<Endpoint['tag'], string> = {
-  Deletion: 'Deletion of the data of users.',
-  Profiles: 'Users and their profiles.',
   'Bulk import': 'Profiles of many users from a file.',
+  Profiles: 'Users and their profiles.',
+  Deletion: 'Deletion of the data of users.',
   Operation: 'Health and metrics for operators, and this document.',
 }
 

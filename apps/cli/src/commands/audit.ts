@@ -2,6 +2,7 @@ import { normalEmail } from '@sluice/accounts'
 import { type AuditAction, type AuditLogFilter, type AuditView, auditActions, auditLogPages } from '@sluice/audit-log'
 import { printable, printableJson } from '@sluice/client-cli/printable'
 import { type Command, InvalidArgumentError } from 'commander'
+import { isJson } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
@@ -19,8 +20,7 @@ export function addAuditCommand(audit: Command): void {
     .option('--until <time>', 'only entries before this time', parseTime)
     .option('--json', 'print one JSON document a line and nothing else on stdout')
     .action(async ({ app, ...filter }: { app?: number } & Omit<AuditLogFilter, 'appId' | 'before'>) => {
-      const isJson = audit.optsWithGlobals<{ json?: boolean }>().json === true
-      const line = isJson ? (entry: AuditView) => printableJson(entry, 0) : textLine
+      const line = isJson(audit) ? (entry: AuditView) => printableJson(entry, 0) : textLine
       await withDatabase(async (db) => {
         for await (const entries of auditLogPages(db, { ...filter, appId: app })) {
           process.stdout.write(entries.map((entry) => `${line(entry)}\n`).join(''))

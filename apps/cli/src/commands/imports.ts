@@ -1,13 +1,13 @@
 import { outcomeOf } from '@sluice/audit-log'
 import type { ImportView, ImportOptions as UploadOptions, ValueType } from '@sluice/client'
-import { addType, describeImport, runImport } from '@sluice/client-cli'
+import { addType, runImport } from '@sluice/client-cli'
 import { Failure } from '@sluice/client-cli/failure'
 import { type HoldIf, type NewKeys, unfinishedImportStates } from '@sluice/contract'
 import { cancelImport, cancelMany, findImportsToCancel } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
-import { asClientOrOperator, changeImport, readImport } from '../one-import.ts'
-import { print } from '../output.ts'
+import { asClientOrOperator, changeImport, printImport, readImport } from '../one-import.ts'
+import { isJson, print } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
 import { addImportApproveCommand } from './import-approve.ts'
@@ -46,8 +46,13 @@ function addCreateCommand(group: Command): void {
       checkApp(options)
       const client = await openClient(options)
       const { wait, failOnErrors } = options
-      const { json } = create.optsWithGlobals<{ json?: boolean }>()
-      const settings = { upload: uploadOptions(options), wait, failOnErrors, json, program: 'sluice import' }
+      const settings = {
+        upload: uploadOptions(options),
+        wait,
+        failOnErrors,
+        json: isJson(create),
+        program: 'sluice import',
+      }
       await runImport(client, file, settings, (document, text) => print(create, document, text))
     })
 }
@@ -62,7 +67,7 @@ function addShowCommand(group: Command): void {
         (client) => client.showImport(importId),
         () => readImport(importId),
       )
-      print(show, found, () => describeImport(found))
+      await printImport(show, found)
     })
 }
 
@@ -79,7 +84,7 @@ function addCancelCommand(group: Command): void {
         (client) => client.cancelImport(importId),
         () => cancelAsOperator(importId),
       )
-      print(cancel, view, () => describeImport(view))
+      await printImport(cancel, view)
     },
   )
 }

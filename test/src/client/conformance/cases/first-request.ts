@@ -104,10 +104,10 @@ export const firstRequestCases: readonly Case[] = [
     requests: { announce: 1, upload: 0 },
   },
   {
-    name: 'an empty file is refused',
+    name: 'an empty file is refused before anything is sent',
     call: { call: 'import_file', file: { name: 'empty.csv', text: '' } },
-    outcome: { error: { kind: 'api', status: 400, messages: [/byte_size must be a positive integer/] } },
-    requests: { announce: 1 },
+    outcome: { error: { kind: 'other', messages: [/^the file is empty$/] } },
+    requests: { announce: 0 },
   },
   {
     name: 'a wrong token is an error of 403',
