@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
 import { eachOnDataImport } from './data-import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { signIn } from './visitor.ts'
+import { formTokenIn, signIn } from './visitor.ts'
 
 // The options of an import in the form, and the app's default for new columns. A browser's part of it is tested in
 // data-import-browser.long.test.ts.
@@ -84,6 +84,12 @@ test.each<[string, Record<string, string>, HoldIf]>([
   expect(await importsOf()).toMatchObject([{ hold_if: holdIf }])
 })
 
+/** Returns whether the box for what changes is ticked on a page, and its words. */
+function keepBoxOf(page: string): { isTicked: boolean; words: string | undefined } {
+  const [, checked, words] = /name="keep_changes" value="true"[^>]*?( checked)?> ([^<]+)<\/label>/.exec(page) ?? []
+  return { isTicked: checked !== undefined, words: words?.replaceAll(/\s+/g, ' ') }
+}
+
 describe('the file of a dry run', () => {
   const dryRun = async (fields: Record<string, string> = {}) => {
     const answer = await visitor.postFile(app.page, 'people.csv', new Blob([file]), `${app.page}/dry-run`, fields)
@@ -107,6 +113,32 @@ describe('the file of a dry run', () => {
     })
     expect(await runAt(answer.headers.get('location'))).toMatchObject({ state: 'completed', rows_applied: 1 })
     expect(await profilesOf(fixtureOf(dashboard), app.appId)).toEqual({ u1: { zip: 7 } })
+  })
+
+  // changes.md §1, Asking for it.
+  test.each([{ kept: false }, { kept: true }])(
+    'is imported with the box for what changes as in the dry run ($kept), and the box decides',
+    async ({ kept }) => {
+      const location = await dryRun({ keep_changes: String(kept) })
+      const { text } = await visitor.get(`${location}/import`)
+      expect(keepBoxOf(text)).toEqual({
+        isTicked: kept,
+        words: 'Keep what each row changes, to see it and to undo the import',
+      })
+      expect(keepBoxOf((await visitor.get(app.page)).text).words).toBe(keepBoxOf(text).words)
+      // A ticked box sends its value after that of the hidden field.
+      const form = new URLSearchParams({ form_token: formTokenIn(text), keep_changes: 'false' })
+      if (!kept) form.append('keep_changes', 'true')
+      const answer = await visitor.postWithoutToken(`${location}/import`, form)
+      const view = await runAt(answer.headers.get('location'))
+      expect(view).toMatchObject({ state: 'completed', keep_changes: !kept })
+      expect((await visitor.get(answer.headers.get('location') ?? '')).text.includes('>Undo…<')).toBe(!kept)
+    },
+  )
+
+  test('keeps what changes as the dry run did, if the request does not say', async () => {
+    const answer = await visitor.post(`${await dryRun({ keep_changes: 'true' })}/import`)
+    expect(await runAt(answer.headers.get('location'))).toMatchObject({ keep_changes: true })
   })
 
   test('is imported once', async () => {

@@ -305,7 +305,8 @@ describe('a held import', () => {
 
   test('the import of a dry run’s file is checked as well', async () => {
     const { importId } = await check(stored, { new_keys: 0 }, { dryRun: true })
-    const imported = await importCheckedFile(app.context, { appId: app.appId, importId }, 'member@example.com')
+    const requestedBy = 'member@example.com'
+    const imported = await importCheckedFile(app.context, { appId: app.appId, importId }, { requestedBy })
     expect(await app.run(imported)).toMatchObject({ outcome: 'held' })
   })
 })

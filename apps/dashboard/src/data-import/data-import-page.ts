@@ -8,6 +8,7 @@ import { formTokenField } from '../access/forms.ts'
 import { heldLink } from '../imports/one-import.ts'
 import { sendPage } from '../layout/page.ts'
 import { holdIfFields } from './hold-if-fields.ts'
+import { keepChangesBox } from './keep-changes-field.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
@@ -73,9 +74,7 @@ const moreOptions = (defaults: ImportDefaults) => html`<details class="card" dat
   <label class="narrow">Text of cells that remove a value
     <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
   </label>
-  <input type="hidden" name="keep_changes" value="false" form="upload">
-  <label><input type="checkbox" name="keep_changes" value="true" form="upload"${defaults.keep_changes && html` checked`}> Keep what each row changes, to see it
-    and to undo the import</label>
+  ${keepChangesBox(defaults.keep_changes, 'upload')}
   ${holdIfFields(defaults.hold_if, 'upload')}
 </details>`
 

@@ -3,6 +3,7 @@ import type { Database } from '@sluice/database'
 import type { GivenOptions } from '@sluice/imports'
 import { requireTypes, TypeConflict } from '@sluice/profiles'
 import { readHoldIf } from './hold-if-fields.ts'
+import { readKeepChanges } from './keep-changes-field.ts'
 
 /**
  * Reads the options of an import from the form's fields: `clear_marker`, `keep_changes`, the bounds above which it is
@@ -27,9 +28,7 @@ export async function readOptions(
     if (error instanceof TypeConflict) return { problem: `A chosen type is refused: ${error.message}.` }
     throw error
   }
-  // The box of the page sends `false` before itself. Without both, the app's default applies.
-  const kept = form.get('keep_changes')
-  const keepChanges = kept === null ? undefined : kept === 'true'
+  const keepChanges = readKeepChanges(form)
   const clearMarker = marker === '' ? null : marker
   return { options: { profileTypes: parsed.value, clearMarker, keepChanges, ...held } }
 }

@@ -2,6 +2,7 @@ import { html } from '@sluice/html'
 import type { ImportDetails } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
+import { keepChangesBox } from '../data-import/keep-changes-field.ts'
 import { count, counted } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 import { importName } from './labels.ts'
@@ -43,6 +44,7 @@ export function sendImportQuestion(
         <ul>${newKeys.slice(0, shownKeys).map(([key, type]) => html`<li class="wrap">${key}: ${type}${warned.has(key) && ', which may be wrong'}</li>`)}
           ${further > 0 && html`<li>… and ${count(further)} more</li>`}</ul>`
       }
+      ${keepChangesBox(view.keep_changes)}
       <p class="actions"><button class="main">Import this file now</button><a class="button" href="${address}">Back</a></p>
     </form>`,
   })

@@ -1,7 +1,9 @@
 import { importCheckedFile, RetryRefused, TooManyWaiting } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
+import { formOf } from '../access/forms.ts'
 import { PageNotFound, visitedApp, visitorOf } from '../access/guard.ts'
 import type { PageRoutes } from '../context.ts'
+import { readKeepChanges } from '../data-import/keep-changes-field.ts'
 import { isImportable, sendImportQuestion } from './dry-run-pages.ts'
 import { detailsFor, importParameter, type OneImport, sendRefused } from './one-import.ts'
 
@@ -29,7 +31,11 @@ export const dryRunRoutes: PageRoutes = (dashboard, context) => {
       return sendRefused(reply, refusedTitle, address, tooManyFiles)
     }
     try {
-      const importId = await importCheckedFile(context, { appId, importId: checkedId }, visitorOf(request).email)
+      const importId = await importCheckedFile(
+        context,
+        { appId, importId: checkedId },
+        { requestedBy: visitorOf(request).email, keepChanges: readKeepChanges(formOf(request)) },
+      )
       request.log.info({ app_id: appId, import_id: importId, checked_id: checkedId }, 'file of a dry run imported')
       context.wakeWorker?.(appId)
       return reply.redirect(`/apps/${appId}/imports/${importId}`, 303)

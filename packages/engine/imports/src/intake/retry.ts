@@ -20,7 +20,6 @@ const copiedColumns = [
   'data_order',
   'new_keys',
   'clear_marker',
-  'keep_changes',
   'hold_if',
 ] as const
 
@@ -47,13 +46,14 @@ export async function retryImport(context: RequestContext, source: ImportId, req
 /**
  * Imports the file of a dry run that has completed, as {@link retryImport} does: with the same options, and with the
  * types that the dry run showed. If another type is registered for a key by then, the import fails instead.
+ * `keepChanges` is whether to keep what the import changes; undefined does as the dry run did.
  */
 export async function importCheckedFile(
   context: RequestContext,
   source: ImportId,
-  requestedBy: string,
+  request: { requestedBy: string; keepChanges?: boolean | undefined },
 ): Promise<string> {
-  return await importAgain(context, { ...source, requestedBy }, requireDryRun)
+  return await importAgain(context, { ...source, ...request }, requireDryRun)
 }
 
 /** Returns why an import cannot be retried, as far as the database knows; null if it can. */
@@ -67,9 +67,10 @@ export async function whyNotRetried(db: Database, source: ImportId): Promise<str
   }
 }
 
-/** An import whose file is imported again, and the person who asked for it. */
+/** An import whose file is imported again, the person who asked for it, and the option that the person changed. */
 interface Source extends ImportId {
   requestedBy: string | undefined
+  keepChanges?: boolean | undefined
 }
 
 async function importAgain(
@@ -147,7 +148,11 @@ function requireDryRun({ state, dry_run: isDryRun, is_applied: isApplied, retrie
   if (isApplied) throw new RetryRefused('its file has been imported already')
 }
 
-async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source, etag: string): Promise<string> {
+async function queueAgain(
+  tx: Database,
+  { appId, importId, requestedBy, keepChanges }: Source,
+  etag: string,
+): Promise<string> {
   const { import_id: retryId } = await tx
     .insertInto('imports')
     .columns([
@@ -159,6 +164,7 @@ async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source
       'queued_at',
       'dry_run',
       'profile_types',
+      'keep_changes',
       ...copiedColumns,
     ])
     .expression(
@@ -176,6 +182,7 @@ async function queueAgain(tx: Database, { appId, importId, requestedBy }: Source
           sql<OptionsRow['profile_types']>`
             case when state = 'completed' then (profile_types::jsonb || types::jsonb)::json else profile_types end
           `.as('profile_types'),
+          sql<boolean>`coalesce(${keepChanges ?? null}::boolean, keep_changes)`.as('keep_changes'),
           ...copiedColumns,
         ])
         .where('app_id', '=', appId)
