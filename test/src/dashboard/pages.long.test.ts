@@ -59,6 +59,43 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
     await context.close()
   })
 
+  test('on a phone, the areas are behind a menu that needs no scripts, so the heading is at the top', async () => {
+    const { context } = await openWindow(browser, dashboard, 'operator@example.com')
+    const phone = await openContext(browser, dashboard, {
+      viewport: { width: 390, height: 844 },
+      javaScriptEnabled: false,
+    })
+    await phone.addCookies(await context.cookies())
+    const page = await phone.newPage()
+    const areas = page.getByRole('navigation', { name: 'Areas' })
+    const menu = areas.locator('summary', { hasText: 'Menu' })
+    for (const [address, link] of [
+      [`/apps/${appId}/imports`, 'Webhooks'],
+      ['/queues', 'All imports'],
+    ] as const) {
+      await page.setViewportSize({ width: 390, height: 844 })
+      await page.goto(address)
+      const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
+      expect((heading?.y ?? 844) + (heading?.height ?? 0), `end of the heading of ${address}, px`).toBeLessThan(200)
+      await menu.focus()
+      for (const expected of [true, false]) {
+        await page.keyboard.press('Enter')
+        expect(await areas.getByRole('link', { name: link, exact: true }).isVisible()).toBe(expected)
+      }
+      await page.setViewportSize({ width: 1280, height: 800 })
+      expect([await menu.isVisible(), await areas.getByRole('link', { name: link, exact: true }).isVisible()]).toEqual([
+        false,
+        true,
+      ])
+    }
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(`/apps/${appId}/imports`)
+    await menu.click()
+    await takePictures(page, 'menu-open')
+    await phone.close()
+    await context.close()
+  })
+
   test('a member who replaces the API token sees the new token once', async () => {
     const { appId } = await openSampleApp(dashboard, 'Token shop', 'token@example.com')
     const { page, context, problems } = await openWindow(browser, dashboard, 'token@example.com')

@@ -36,6 +36,7 @@ export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: A
   )
   const others = apps.filter(({ appId }) => appId !== app?.appId)
   return html`<nav class="navigation" aria-label="Areas">
+    ${(app || ofService.length > 0) && menu(app?.name)}
     ${
       app &&
       html`${appSwitch(app.name, others)}
@@ -44,6 +45,11 @@ export function navigation({ visitor, visitedApp: app }: FastifyRequest, area: A
     ${app && isOperator && html`<p class="group" aria-hidden="true">Service</p>`}
     ${ofService.length > 0 && html`<ul aria-label="Service">${ofService.map(([name, label]) => link(serviceAddresses[name as keyof typeof serviceAddresses], label, name === area))}</ul>`}
   </nav>`
+}
+
+/** On phones, the style sheet hides what follows the menu until it is open. Wider screens have no menu. */
+function menu(appName: string | undefined): Html {
+  return html`<details class="menu"><summary>Menu <span class="hint">${appName}</span></summary></details>`
 }
 
 function link(address: string, label: string, isCurrent: boolean): Html {
