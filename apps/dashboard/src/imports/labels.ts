@@ -13,10 +13,17 @@ const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | '
   cancelled: { words: 'Cancelled', tone: 'warn' },
 }
 
-/** Renders an import's state in words. The colour carries no further information. */
-export function stateMark({ state, dry_run: isDryRun }: ImportSummary): Html {
-  const { words, tone } = states[state]
-  return html`<span class="mark ${tone}">${words}</span>${isDryRun && html` <span class="mark">Dry run</span>`}`
+/** Renders an import's state in words. The colour carries nothing that words and counts do not. */
+export function stateMark(view: ImportSummary): Html {
+  const { words, tone } = states[view.state]
+  const shown = hasOnlyErrors(view) ? 'warn' : tone
+  return html`<span class="mark ${shown}">${words}</span>${view.dry_run && html` <span class="mark">Dry run</span>`}`
+}
+
+/** Whether an import has completed and its errors left no row to apply. A dry run never applies any. */
+export function hasOnlyErrors({ state, dry_run: isDryRun, ...rows }: ImportSummary): boolean {
+  const isNoneApplied = isDryRun ? rows.rows_failed === rows.rows_total : rows.rows_applied === 0
+  return state === 'completed' && rows.rows_failed > 0 && isNoneApplied
 }
 
 /** Returns a state in words. */

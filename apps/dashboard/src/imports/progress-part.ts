@@ -1,7 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
-import { importLink, sourceName, stateMark } from './labels.ts'
+import { hasOnlyErrors, importLink, sourceName, stateMark } from './labels.ts'
 import { percentRead, type Snapshot } from './snapshot.ts'
 
 /** Renders the state and the progress of an import. The result must not depend on the visitor. */
@@ -51,7 +51,7 @@ function statusText(appId: number, details: ImportDetails): Html | undefined {
     case 'held':
       return html`Nothing is applied until somebody approves it.`
     case 'completed':
-      return view.dry_run ? html`The file was only checked: nothing was applied.` : undefined
+      return view.dry_run || hasOnlyErrors(view) ? html`${appliedText(details)}` : undefined
     case 'failed':
       return html`<strong>${view.error}</strong>. ${appliedText(details)}`
     case 'expired':
