@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline/promises'
 import { type AuditAction, auditedByApp, targetOfMany } from '@sluice/audit-log'
 import { Failure } from '@sluice/client-cli/failure'
 import { table } from '@sluice/client-cli/text'
 import type { Database } from '@sluice/database'
 import type { ImportId, ManyFilter, OneOfMany } from '@sluice/imports'
 import type { Command } from 'commander'
+import { ask } from '../ask.ts'
 import { cliUser, withAudit } from '../audit.ts'
 import { print } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
@@ -82,8 +82,5 @@ async function runOn(imports: readonly ImportId[], options: ManyOptions, action:
 async function confirm({ yes }: ManyOptions, action: string): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY) throw new Failure(`add --yes to ${action}, or --dry-run to list them`, 2)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${action.charAt(0).toUpperCase()}${action.slice(1)}? [y/N] `)
-  terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('nothing was done')
+  await ask(`${action.charAt(0).toUpperCase()}${action.slice(1)}?`)
 }

@@ -1,7 +1,8 @@
 import { outcomeOf } from '@sluice/audit-log'
 import { Failure } from '@sluice/client-cli/failure'
-import { addOperator, listOperators, removeOperator } from '@sluice/sign-in'
+import { addOperator, isLastOperator, listOperators, removeOperator } from '@sluice/sign-in'
 import type { Command } from 'commander'
+import { ask } from '../ask.ts'
 import { withAudit } from '../audit.ts'
 import { print, printList } from '../output.ts'
 import { withDatabase } from '../stack.ts'
@@ -36,6 +37,9 @@ export function addOperatorCommands(operators: Command): void {
     .description('remove an operator and end their sessions at once')
     .requiredOption('--email <address>', 'their e-mail address')
     .action(async ({ email }: { email: string }) => {
+      const isLast = await withDatabase((db) => isLastOperator(db, email))
+      // Programs that remove an operator have no terminal, and nobody to answer.
+      if (isLast && process.stdin.isTTY) await ask(`${lastOperatorText(email)}\nRemove ${email}?`)
       const removed = await withAudit(
         { appId: undefined, what: 'operator.remove', target: email },
         (db) => removeOperator(db, email),
@@ -44,6 +48,15 @@ export function addOperatorCommands(operators: Command): void {
       if (!removed) {
         throw new Failure(`${JSON.stringify(email)} is not an operator`)
       }
-      print(remove, { email, removed: true }, () => `${email} is no longer an operator.`)
+      const left = isLast ? ` ${noOperatorsText}` : ''
+      print(remove, { email, removed: true }, () => `${email} is no longer an operator.${left}`)
     })
+}
+
+const noOperatorsText = 'No operators are left: sluice operators add makes one.'
+
+/** Returns what the removal of the last operator means. */
+function lastOperatorText(email: string): string {
+  return `${email} is the last operator. Without one, nobody can sign in as an operator, except members of
+OIDC_OPERATOR_GROUP. To add one again: sluice operators add --email <address>`
 }

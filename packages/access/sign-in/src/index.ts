@@ -10,7 +10,7 @@ export {
 } from './invitation.ts'
 export { createLink, findLink, linkMinutes, type SignInLink } from './link.ts'
 export { localPath } from './local-path.ts'
-export { addOperator, listOperators, removeOperator } from './operator.ts'
+export { addOperator, isLastOperator, listOperators, removeOperator } from './operator.ts'
 export { type Identity, SignInRefused } from './provider/identity.ts'
 export {
   type IdentityProvider,

@@ -24,6 +24,12 @@ export async function listOperators(db: Database): Promise<{ email: string; crea
   return await db.selectFrom('operators').select(['email', 'created_at as createdAt']).orderBy('email').execute()
 }
 
+/** Whether the address is that of the only operator, without those whom a provider names. */
+export async function isLastOperator(db: Database, email: string): Promise<boolean> {
+  const operators = await listOperators(db)
+  return operators.length === 1 && operators[0]?.email === normalEmail(email)
+}
+
 /** Removes an operator and ends their sessions. Returns false if the address is not an operator's. */
 export async function removeOperator(db: Database, email: string): Promise<boolean> {
   const address = normalEmail(email)
