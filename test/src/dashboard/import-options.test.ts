@@ -20,6 +20,16 @@ async function runAt(location: string | null) {
   return (await resultOf(fixture, app.appId, importId)).view
 }
 
+/** Returns the options that a page shows, as a browser sends them. A box that is not ticked sends nothing. */
+function optionsOn(page: string): { isOpen: boolean; fields: Record<string, string> } {
+  const inputs = [...page.matchAll(/<input type="(text|number|checkbox)" name="(\w+)"[^>]* value="([^"]*)"[^>]*>/g)]
+  const sent = inputs.filter(([input, type]) => type !== 'checkbox' || input.includes(' checked'))
+  return {
+    isOpen: page.includes('data-options data-step open>'),
+    fields: Object.fromEntries(sent.map(([, , name, value = '']) => [name, value.replaceAll('&quot;', '"')])),
+  }
+}
+
 describe('a file in the form', () => {
   test('follows the options, because the server reads only the fields before it', async () => {
     const { text } = await visitor.get(app.page)
@@ -61,6 +71,23 @@ describe('a file in the form', () => {
     expect(answer.status).toBe(400)
     expect(answer.text).toContain(problem)
     expect(await importsOf()).toEqual(before)
+  })
+
+  test.each([
+    ['a marker', 'p.csv', { clear_marker: '"a,b"', hold_failed_percent: '5', hold_new_keys: '', hold_always: 'true' }],
+    ['a bound', 'p.csv', { clear_marker: '#N/A', hold_failed_percent: '1e1', hold_new_keys: '7' }],
+    ['no file', '', { clear_marker: '', hold_failed_percent: '', hold_new_keys: '0', keep_changes: 'true' }],
+  ])('is refused because of %s, with all options as they were typed', async (_, name, fields) => {
+    await setImportDefaults(dashboard.db, app.appId, { keep_changes: true, hold_if: { changed_percent: 9 } })
+    const typed = { ...fields, hold_changed_percent: '', hold_removed_percent: '2' }
+    const sent = { keep_changes: 'false', ...typed }
+    const { status, text } = await visitor.postFile(app.page, name, new Blob([file]), app.page, sent)
+    expect([status, optionsOn(text)]).toEqual([400, { isOpen: true, fields: typed }])
+    const unsent = { clear_marker: '', hold_failed_percent: '', hold_removed_percent: '', hold_new_keys: '' }
+    expect(optionsOn((await visitor.get(app.page)).text)).toEqual({
+      isOpen: false,
+      fields: { ...unsent, hold_changed_percent: '9', keep_changes: 'true' },
+    })
   })
 })
 

@@ -8,7 +8,7 @@ import { formTokenField } from '../access/forms.ts'
 import { heldLink } from '../imports/one-import.ts'
 import { sendPage } from '../layout/page.ts'
 import { holdIfFields } from './hold-if-fields.ts'
-import { keepChangesBox } from './keep-changes-field.ts'
+import { keepChangesBox, readKeepChanges } from './keep-changes-field.ts'
 
 const megabytes = limits.uploadBytesDashboard / 2 ** 20
 
@@ -24,12 +24,19 @@ export async function importRules(db: Database, appId: number): Promise<AppRules
   return { keys, defaults }
 }
 
-/** Answers with the page that accepts a file. `refused` says why the last file was refused. */
+/** Why the last file was refused, and what was typed with it, if the form was read. */
+interface Refused {
+  problem: string
+  held?: string | undefined
+  typed?: URLSearchParams | undefined
+}
+
+/** Answers with the page that accepts a file. */
 export function sendDataImport(
   reply: FastifyReply,
   appId: number,
   { keys, defaults }: AppRules,
-  refused?: { problem: string; held?: string | undefined },
+  refused?: Refused,
 ): FastifyReply {
   const address = `/apps/${appId}/data-import`
   const types = Object.fromEntries([...keys].map(([key, { type, enabled }]) => [key, enabled ? type : 'disabled']))
@@ -44,7 +51,7 @@ export function sendDataImport(
         ${formTokenField(reply.request)}
         <input type="hidden" name="byte_size">
         <input type="hidden" name="profile_types">
-        ${moreOptions(defaults)}
+        ${moreOptions(defaults, refused?.typed)}
         <section class="card" aria-labelledby="file">
           <h2 id="file">File</h2>
           <div class="drop" data-drop>
@@ -69,13 +76,16 @@ export function sendDataImport(
  * The options that few files need. The server reads only the fields that precede the file, so they stand above it. The
  * script moves them below the columns.
  */
-const moreOptions = (defaults: ImportDefaults) => html`<details class="card" data-options data-step>
+const moreOptions = (
+  defaults: ImportDefaults,
+  typed: URLSearchParams | undefined,
+) => html`<details class="card" data-options data-step${typed && html` open`}>
   <summary>More options</summary>
   <label class="narrow">Text of cells that remove a value
-    <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off">
+    <input type="text" name="clear_marker" form="upload" maxlength="${limits.clearMarkerLength}" placeholder="#N/A" autocomplete="off" value="${typed?.get('clear_marker')}">
   </label>
-  ${keepChangesBox(defaults.keep_changes, 'upload')}
-  ${holdIfFields(defaults.hold_if, 'upload')}
+  ${keepChangesBox((typed && readKeepChanges(typed)) ?? defaults.keep_changes, 'upload')}
+  ${holdIfFields(typed ?? defaults.hold_if, 'upload')}
 </details>`
 
 /** Renders the buttons that send the file, and what the script says about the file, which stay in view. */

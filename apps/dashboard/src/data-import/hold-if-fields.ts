@@ -11,15 +11,20 @@ const nameOf = (bound: HoldBound) => `hold_${bound}`
 export function holdIfFields(current: HoldIf | URLSearchParams, form?: string): Html {
   const shown = (bound: HoldBound) =>
     current instanceof URLSearchParams ? current.get(nameOf(bound)) : typeof current === 'object' && current[bound]
+  const isAlways = current instanceof URLSearchParams ? holdsAlways(current) : current === 'always'
   const ofForm = form !== undefined && html` form="${form}"`
   const field = (bound: HoldBound) => html`<label class="bound">${boundLabels[bound]}
       <input type="number" name="${nameOf(bound)}" min="0"${bound === 'new_keys' ? html` step="1"` : html` max="100" step="any"`} value="${shown(bound)}"${ofForm}></label>`
   return html`<fieldset class="narrow">
     <legend>Ask before applying if a file has more than</legend>
     ${holdBounds.map(field)}
-    <label><input type="checkbox" name="hold_always" value="true"${current === 'always' && html` checked`}${ofForm}> ${form === undefined ? 'Ask before applying every file' : 'Ask before applying this file in any case'}</label>
+    <label><input type="checkbox" name="hold_always" value="true"${isAlways && html` checked`}${ofForm}> ${form === undefined ? 'Ask before applying every file' : 'Ask before applying this file in any case'}</label>
     <p class="hint">The whole file is checked first. Nothing is applied until somebody approves it. Empty fields have no bound.</p>
   </fieldset>`
+}
+
+function holdsAlways(form: URLSearchParams): boolean {
+  return form.get('hold_always') === 'true'
 }
 
 /**
@@ -27,7 +32,7 @@ export function holdIfFields(current: HoldIf | URLSearchParams, form?: string): 
  * number is refused.
  */
 export function readHoldIf(form: URLSearchParams): { holdIf: HoldIf | undefined } | { problem: string } {
-  if (form.get('hold_always') === 'true') return { holdIf: 'always' }
+  if (holdsAlways(form)) return { holdIf: 'always' }
   if (!holdBounds.some((bound) => form.has(nameOf(bound)))) return { holdIf: undefined }
   const bounds: Partial<Record<HoldBound, number>> = {}
   for (const bound of holdBounds) {

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext } from '../context.ts'
 import { importRules, sendDataImport } from './data-import-page.ts'
+import { FileForm } from './file-form.ts'
 
 /** The answer to a file that is refused. */
 export interface Refusal {
@@ -33,7 +34,8 @@ export async function refuseFile(
   if (isOfScript(request)) return reply.send({ status: 'refused', error: { messages: [problem] }, held })
   const { appId } = visitedApp(request)
   const rules = await importRules(db, appId)
-  return sendDataImport(reply, appId, rules, { problem, held })
+  const typed = request.body instanceof FileForm ? request.body : undefined
+  return sendDataImport(reply, appId, rules, { problem, held, typed })
 }
 
 /** Reads and drops the rest of a file, because browsers read the answer only after they have sent everything. */
