@@ -5,7 +5,7 @@ import { runImport } from '@sluice/imports'
 import { changeKeys } from '@sluice/profiles'
 import { expect, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
-import { claim, importFile, profilesOf } from '../imports/import-fixture.ts'
+import { claim, importFile, profilesOf, resultOf } from '../imports/import-fixture.ts'
 import { expectAccessible, takePictures } from './browser.ts'
 import { describeInBrowser } from './describe-in-browser.ts'
 import { drop, people, users } from './dropped-files.ts'
@@ -85,6 +85,44 @@ describeInBrowser((dashboard, openWindow) => {
     await expectAccessible(page)
     await page.getByLabel('Key of plan').fill('plan 2')
     expect([await imported.isChecked(), await imported.isDisabled()]).toEqual([true, false])
+    expect(problems).toEqual([])
+    await context.close()
+  })
+
+  test('a chosen form stays when a value does not have it, and the page says that the type is a string because of it', async () => {
+    const { appId, email } = await openAppWith(dashboard, users)
+    const fixture = fixtureOf(dashboard)
+    const { page, context, problems } = await openWindow(email)
+    await page.goto(`/apps/${appId}/data-import`)
+    await drop(
+      page,
+      'since.csv',
+      Buffer.from('user_id,since\nuser-1,31.12.1999\nuser-2,1.2.2003\nuser-3,soon\nuser-4,\n'),
+    )
+    const form = page.getByLabel('Values of since')
+    const type = page.getByRole('combobox', { name: 'Type of since' })
+    await form.selectOption('day-first')
+    const why =
+      'After the conversion, 1 of 3 values is not of the type datetime, so the key becomes a string. If you choose datetime, such rows are not applied. For example: soon.'
+    await page.getByText(why).waitFor()
+    expect([await form.inputValue(), await type.inputValue()]).toEqual(['day-first', 'string'])
+    await takePictures(page, 'data-import-misfit')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: '1 warning' }).click()
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Type of since')
+    // The type of the key would become final, so the page asks.
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('dialog').getByText(`since: ${why}`).waitFor()
+    await page.getByRole('button', { name: 'Back to the columns' }).click()
+    await type.selectOption('datetime')
+    await page.getByText('1 of the first 4 rows has a value that is not of the chosen type datetime.').waitFor()
+    expect(await page.getByText(why).count()).toBe(0)
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/)
+    const importId = page.url().split('/').at(-1) ?? ''
+    await runImport(fixture.context, await claim(fixture, appId, importId), new AbortController().signal)
+    const { view } = await resultOf(fixture, appId, importId)
+    expect(view).toMatchObject({ types: { since: 'datetime' }, rows_applied: 3, rows_failed: 1 })
     expect(problems).toEqual([])
     await context.close()
   })

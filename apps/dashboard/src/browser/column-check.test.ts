@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { readHeader } from '@sluice/csv'
 import { describe, expect, test } from 'vitest'
 import { checkColumns, type ImportRules } from './column-check.ts'
+import type { ValueForm } from './conversion/value-forms.ts'
 
 const rules = (changes: Partial<ImportRules> = {}): ImportRules => ({
   keys: {},
@@ -83,6 +84,43 @@ test('values that lose their spelling in an inferred type are warned about; the 
   expect(chosen.columns[2]).toMatchObject({ type: 'int', misfits: 1 })
   const registered = checkColumns({ header, rows }, rules({ keys: { zip: 'int' }, clearMarker: '#N/A' }))
   expect(registered.columns[1]).toMatchObject({ isRegistered: true, warnings: [], misfits: 0 })
+})
+
+describe('if a form is chosen and the key becomes a string', () => {
+  const warningsOf = (form: ValueForm, values: readonly string[], changes: Partial<ImportRules> = {}) => {
+    const rows = values.map((value) => ['u1', value])
+    const given = { forms: { since: form }, clearMarker: '#N/A', ...changes }
+    return checkColumns({ header: ['user_id', 'since'], rows }, rules(given)).columns[1]?.warnings
+  }
+
+  test.each<[ValueForm, string[], string, string[]]>([
+    ['day-first', ['1999-12-31', 'soon', '', '#N/A'], '1 of 2 values is not of the type datetime', ['soon']],
+    ['date-time+02:00', ['2024-03-31T02:30Z', 'x', 'y', 'x'], '3 of 4 values are not of the type datetime', ['x', 'y']],
+    // The conversion leaves 2.5 as it is, and an import reads it.
+    ['decimal-comma', ['1.5', '2.5', 'n/a', '-'], '2 of 4 values are not of the type decimal', ['n/a', '-']],
+    ['decimal-comma', ['1234', 'n/a', 'none'], '2 of 3 values are not of the type int', ['n/a', 'none']],
+  ])('%s: the values that are the reason are named, however many they are', (form, values, reason, examples) => {
+    const type = reason.split(' ').at(-1)
+    const message = `${reason}, so the key becomes a string. If you choose ${type}, such rows are not applied`
+    expect(warningsOf(form, values)).toEqual([{ message, examples }])
+  })
+
+  test.each<[string, ValueForm, string[], Partial<ImportRules>?]>([
+    ['no form is chosen', 'as-is', ['1999-12-31', 'soon']],
+    ['all values have the form', 'day-first', ['1999-12-31', '2003-02-01T10:00', '']],
+    ['no value has the form', 'day-first', ['soon', 'later']],
+    ['there is no value', 'decimal-comma', ['', '']],
+    ['a person has chosen the type', 'day-first', ['1999-12-31', 'soon'], { declared: { since: 'string' } }],
+    ['the key is registered', 'day-first', ['1999-12-31', 'soon'], { keys: { since: 'string' } }],
+  ])('nothing is said if %s', (_, form, values, changes) => {
+    expect(warningsOf(form, values, changes)).toEqual([])
+  })
+
+  test('the warning of the import is shown if it gives one', () => {
+    const values = [...Array.from({ length: 9 }, (_, day) => `1999-12-1${day}`), 'soon']
+    const message = '9 of 10 values are ISO 8601 date-times; the others make the key a string'
+    expect(warningsOf('day-first', values)).toEqual([{ message, examples: ['soon'] }])
+  })
 })
 
 test('an app that refuses new keys refuses the file, and names the columns whose type nobody has chosen', () => {

@@ -1,7 +1,9 @@
 import { fileMessages, serviceErrorsColumn, standardPrefix, userIdColumn } from '@sluice/contract/import-messages'
 import { limits } from '@sluice/contract/limits'
 import { isOfType, TextInference } from '@sluice/profiles/text-inference'
+import type { ValueForm } from './conversion/value-forms.ts'
 import type { Preview } from './csv-preview.ts'
+import { cut, numberOf } from './elements.ts'
 
 export const types = ['string', 'int', 'decimal', 'datetime'] as const
 
@@ -19,6 +21,8 @@ export interface ImportRules {
   clearMarker: string
   /** The types that a person has chosen for new keys. They are sent with the file. */
   declared: Keys
+  /** How the values of columns were written before the conversion, if a person has chosen it. */
+  forms?: Keys<ValueForm>
 }
 
 /** A warning about the inferred type. */
@@ -120,7 +124,7 @@ function refusal(message: string, remedy: string): Refusal {
 function checkColumn(
   name: string,
   cells: readonly string[],
-  { keys, clearMarker, declared }: ImportRules,
+  { keys, clearMarker, declared, forms = {} }: ImportRules,
 ): Omit<ColumnCheck, 'isRefused'> {
   const column = { name, isRegistered: false, isIgnored: false, isNew: false, misfits: 0, warnings: [] }
   if (name === userIdColumn) return { ...column, type: 'identifies the user' }
@@ -137,7 +141,33 @@ function checkColumn(
   const inferred = inference.type()
   const chosen = typeIn(declared, name)
   if (chosen !== undefined) return { ...column, type: chosen, inferred, isNew: true, misfits: misfitsIn(chosen) }
-  return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings: inference.warnings() }
+  const found = inference.warnings()
+  const isUnexplained = inferred === 'string' && found.length === 0
+  const warnings = isUnexplained ? misfitWarnings(values, typeIn(forms, name) ?? 'as-is') : found
+  return { ...column, type: inferred ?? 'no value yet', inferred, isNew: true, warnings }
+}
+
+/** Number and length of the values that a warning shows as examples. */
+const shownExamples = 3
+const exampleLength = 40
+
+/**
+ * Returns which values make a new key a string although a form is chosen for its column: the conversion leaves a value
+ * as it is that is not written in the form. `values` are the converted ones. An import infers the type from them, and
+ * warns only of few such values.
+ */
+function misfitWarnings(values: readonly string[], form: ValueForm): Warning[] {
+  if (form === 'as-is') return []
+  const isOfForm = (value: string) => isOfType(value, form === 'decimal-comma' ? 'decimal' : 'datetime')
+  const inference = new TextInference()
+  for (const value of values.filter(isOfForm)) inference.add(value)
+  const type = inference.type()
+  const others = values.filter((value) => !isOfForm(value))
+  if (type === undefined || type === 'string' || others.length === 0) return []
+  const counted = `${numberOf(others.length)} of ${numberOf(values.length)} values ${others.length === 1 ? 'is' : 'are'}`
+  const message = `${counted} not of the type ${type}, so the key becomes a string. If you choose ${type}, such rows are not applied`
+  const examples = [...new Set(others)].slice(0, shownExamples).map((value) => cut(value, exampleLength))
+  return [{ message, examples }]
 }
 
 function typeIn<KeyType>(keys: Keys<KeyType>, name: string): KeyType | undefined {

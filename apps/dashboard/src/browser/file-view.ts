@@ -101,8 +101,9 @@ export class FileView {
     const rules = this.#rules()
     const imported = chosen.columns.filter(({ isLeftOut }) => !isLeftOut)
     const declared = Object.fromEntries(imported.flatMap(({ key, type }) => (type === undefined ? [] : [[key, type]])))
+    const forms = Object.fromEntries(imported.map(({ key, form }) => [key, form]))
     const preview = chosen.preview(rules.clearMarker) ?? { header: [], rows: [] }
-    const { columns, refusals } = checkColumns(preview, { ...rules, declared })
+    const { columns, refusals } = checkColumns(preview, { ...rules, declared, forms })
     const problem = chosen.headerProblem()
     const ofForm = problem === undefined ? [] : [formRefusal(problem)]
     this.#checks = new Map()
