@@ -7,8 +7,8 @@ import { printable } from './printable.ts'
 import { openTransfer } from './progress.ts'
 
 /**
- * Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. Ctrl-C ends the upload: the client
- * cancels its import, and the process ends with exit code 130.
+ * Uploads a file with a progress bar (design.md §2, Upload). Returns the import's ID. Ctrl-C ends the upload: the
+ * client cancels its import, and the process ends with exit code 130.
  */
 export async function uploadFile(client: Sluice, file: string, options: ImportOptions): Promise<string> {
   const found = await stat(file).catch(() => undefined)
