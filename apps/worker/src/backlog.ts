@@ -3,6 +3,7 @@ import type { Database } from '@sluice/database'
 import { deletionBacklog } from '@sluice/deletions'
 import { importBacklog } from '@sluice/imports'
 import { mailBacklog } from '@sluice/mail'
+import type { Queues } from '@sluice/queue'
 import type { Metrics } from '@sluice/service'
 import { webhookBacklog } from '@sluice/webhooks'
 
@@ -10,11 +11,12 @@ import { webhookBacklog } from '@sluice/webhooks'
 const longestAgeMs = 5_000
 
 /**
- * Exposes the metrics of the work that waits in the tables, for all apps. Every worker that hosts maintenance exposes
- * the same values: alerts and graphs must use their maximum, not their sum. While Postgres is unreachable, there are no
- * values, since old values would look current.
+ * Exposes the metrics of the work that waits in the tables and in the queues, for all apps. Every worker that hosts
+ * maintenance exposes the same values: alerts and graphs must use their maximum, not their sum. While Postgres is
+ * unreachable, the tables have no values, since old values would look current.
  */
-export function showBacklog({ others }: Metrics, db: Database): void {
+export function showBacklog({ others }: Metrics, db: Database, queues: Queues): void {
+  others.push(queues.metrics)
   const registry = new Registry()
   const set = openGauges(registry)
   let queried: Promise<void> | undefined

@@ -62,10 +62,7 @@ await runService('worker', { stopDeadlineMs }, async (log, operations) => {
   const host = { context, queues, mailer, deliverer, metrics, heartbeat, onJobError }
 
   countConnections(operations.metrics, database)
-  if (hosted.includes('maintenance')) {
-    showBacklog(operations.metrics, database.db)
-    operations.metrics.others.push(queues.metrics)
-  }
+  if (hosted.includes('maintenance')) showBacklog(operations.metrics, database.db, queues)
   operations.readiness.require({ name: 'postgres', setting: 'DATABASE_URL', check: () => checkSchema(database.db) })
   operations.readiness.require({ name: 'queue', setting: addressSetting(store), check: queues.check })
   const stops = hosted.map((name) => hosts[name](host))
