@@ -42,6 +42,7 @@ const statements = [
     waited_ms double precision,
     -- Imports of the app that precede this import, and were queued just before its claim.
     unseen bigint[] not null,
+    made_at timestamptz not null default clock_timestamp(),
     transaction xid8 not null default pg_current_xact_id(),
     -- The transactions that had ended when the change was made.
     snapshot pg_snapshot not null default pg_current_snapshot()
@@ -58,7 +59,7 @@ const statements = [
       case when is_claim then array(
         select e.sequence_number from imports e
         where e.app_id = changed.app_id and e.sequence_number < changed.sequence_number and e.state = 'queued'
-          and not e.queued_at <= clock_timestamp() - ${sameMoment}
+          and not e.queued_at <= statement_timestamp() - ${sameMoment}
       ) else '{}' end
     from (select changed.*) one;
     return null;
@@ -85,6 +86,7 @@ interface ChangeRow {
   report_due: boolean
   waited_ms: number | null
   unseen: number[]
+  made_at: Date
   uncommitted: number[]
 }
 
@@ -112,6 +114,7 @@ export async function recordedHistory(db: Database, orderWaitMs: number): Promis
     // A negative time shows that the clock of Postgres was set back. How long the import has waited is then unknown.
     hasWaited: row.waited_ms !== null && (row.waited_ms >= orderWaitMs || row.waited_ms < 0),
     unseen: [...row.unseen, ...row.uncommitted].map(Number),
+    madeAt: row.made_at,
     row: {
       state: row.state,
       attempt: row.attempt,

@@ -45,7 +45,15 @@ const queued = { state: 'queued', attempt: 0, position: 0, holdsOrder: false, is
 const running = { ...queued, state: 'processing', attempt: 1 }
 
 function change(number: number, row: RecordedChange['row'], about: Partial<RecordedChange> = {}): RecordedChange {
-  const flags = { isNew: false, isGone: false, isDryRun: false, hasBounds: false, hasWaited: false, unseen: [] }
+  const flags = {
+    isNew: false,
+    isGone: false,
+    isDryRun: false,
+    hasBounds: false,
+    hasWaited: false,
+    unseen: [],
+    madeAt: new Date(0),
+  }
   return { appId: 1, importId: `import-${number}`, number, row, ...flags, ...about }
 }
 

@@ -15,6 +15,7 @@ export interface RecordedChange {
   hasWaited: boolean
   /** Imports whose file came so recently that the claim may not have seen it. */
   unseen: readonly number[]
+  madeAt: Date
   row: RecordedRow
 }
 
@@ -114,7 +115,8 @@ function violationOf(changes: History, wrong: number): string[] {
   return [`app ${change.appId}: the model does not allow ${told(change)} after ${before.join('; ')}`]
 }
 
-function told({ number, importId, isNew, isGone, hasWaited, unseen, row }: RecordedChange): string {
+function told({ number, importId, isNew, isGone, hasWaited, unseen, madeAt, row }: RecordedChange): string {
   const about = [isNew && 'new', isGone && 'gone', hasWaited && 'waited', unseen.length > 0 && `unseen ${unseen}`]
-  return [`number ${number} (${importId})`, ...about.filter(Boolean), JSON.stringify(row)].join(' ')
+  const begin = `${madeAt.toISOString()} number ${number} (${importId})`
+  return [begin, ...about.filter(Boolean), JSON.stringify(row)].join(' ')
 }
