@@ -11,14 +11,20 @@ import { openTerminal } from './terminal.ts'
 
 const onLinux = test.runIf(process.platform === 'linux')
 
-onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone', async () => {
+/** Opens the stack, an app with the user `a`, and a file on the disk. All of it ends with the test. */
+async function openPeopleFile(text: string) {
   const stack = await openSharedStack()
   onTestFinished(() => stack.close())
-  await using scratch = await openScratch('sluice-terminal-')
+  const scratch = await openScratch('sluice-terminal-')
+  onTestFinished(() => scratch[Symbol.asyncDispose]())
   const file = join(scratch.path, 'people.csv')
-  const { appId, token } = await openApp(stack, ['a'])
+  await writeFile(file, text)
+  return { stack, file, ...(await openApp(stack, ['a'])) }
+}
+
+onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and leaves the import alone', async () => {
+  const { stack, appId, token, file } = await openPeopleFile('user_id,age\na,7\n')
   await stack.sluice('app', 'pause', '--app', String(appId))
-  await writeFile(file, 'user_id,age\na,7\n')
 
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
   const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
@@ -33,12 +39,7 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
 })
 
 onLinux('Ctrl-C during an upload cancels the import, which later ones would wait for', async () => {
-  const stack = await openSharedStack()
-  onTestFinished(() => stack.close())
-  await using scratch = await openScratch('sluice-terminal-')
-  const file = join(scratch.path, 'people.csv')
-  const { token } = await openApp(stack, ['a'])
-  await writeFile(file, 'user_id,age\na,7\n')
+  const { stack, token, file } = await openPeopleFile('user_id,age\na,7\n')
   const notNow = { status: 503, headers: { 'Retry-After': '120' } }
   await using server = await startFaultServer(stack.api, { upload: [notNow] })
 
@@ -53,12 +54,7 @@ onLinux('Ctrl-C during an upload cancels the import, which later ones would wait
 })
 
 onLinux('import --wait shows what it waits for, then a bar of rows, and at the end the errors by message', async () => {
-  const stack = await openSharedStack()
-  onTestFinished(() => stack.close())
-  await using scratch = await openScratch('sluice-terminal-')
-  const file = join(scratch.path, 'people.csv')
-  const { token } = await openApp(stack, ['a'])
-  await writeFile(file, 'user_id,age\na,7\nb,8\nc,9\n')
+  const { stack, token, file } = await openPeopleFile('user_id,age\na,7\nb,8\nc,9\n')
   // Until both have their files or are cancelled, no later import of the app starts.
   const request = () => requestImport(stack.api, token, declare(Buffer.from('user_id\n')))
   const preceding = [await request(), await request()]
@@ -82,12 +78,7 @@ onLinux('import --wait shows what it waits for, then a bar of rows, and at the e
 })
 
 onLinux('import --wait says that the import before it is held for approval', async () => {
-  const stack = await openSharedStack()
-  onTestFinished(() => stack.close())
-  await using scratch = await openScratch('sluice-terminal-')
-  const file = join(scratch.path, 'people.csv')
-  const { token } = await openApp(stack, ['a'])
-  await writeFile(file, 'user_id,age\na,7\n')
+  const { stack, token, file } = await openPeopleFile('user_id,age\na,7\n')
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait']
   const held = await stack.sluice(...args, '--hold-if', 'always')
   const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
@@ -99,12 +90,7 @@ onLinux('import --wait says that the import before it is held for approval', asy
 
 // changes.md §2, The decision.
 onLinux('import --wait of a held import ends its line, shows why, and names the command as its last line', async () => {
-  const stack = await openSharedStack()
-  onTestFinished(() => stack.close())
-  await using scratch = await openScratch('sluice-terminal-')
-  const file = join(scratch.path, 'people.csv')
-  const { token } = await openApp(stack, ['a'])
-  await writeFile(file, 'user_id,age\na,7\nb,8\n')
+  const { stack, token, file } = await openPeopleFile('user_id,age\na,7\nb,8\n')
   const args = ['import', file, '--token', token, '--api', stack.api, '--wait', '--hold-if', 'failed_percent=20']
   const terminal = openTerminal('cli', args, { SLUICE_HOME: stack.home })
   expect(await terminal.code).toBe(1)
