@@ -115,13 +115,11 @@ test('every HTTP server is created by packages/process/service, which enforces t
 
 describe('files', () => {
   const longest = 300
-  /** Longer files, each with its reason. */
-  const longerFiles = new Map<string, string>([])
 
   test('are about one thing: none is longer than 300 lines', () => {
     const long = modules
       .flatMap(({ files }) => files)
-      .filter(({ path, text }) => !isTest(path) && !longerFiles.has(path) && text.split('\n').length > longest)
+      .filter(({ path, text }) => !isTest(path) && text.split('\n').length > longest)
     expect(long.map(({ path }) => path)).toEqual([])
   })
 

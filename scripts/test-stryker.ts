@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 const [folder, ...files] = process.argv.slice(2)
 if (folder === undefined) throw new Error('usage: npm run test:stryker -- <folder> [file…]')
 
-// Installed here alone: StrykerJS would be a quarter of all packages that `npm ci` installs. It stays until then.
+// Installed here alone, until the next `npm ci`: StrykerJS would be a quarter of all packages that it installs.
 const packages = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
 execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', ...packages], { stdio: 'inherit' })
 

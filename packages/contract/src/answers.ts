@@ -180,7 +180,7 @@ export const exportView = z
   .meta({ id: 'Export' })
 export type ExportView = z.output<typeof exportView>
 
-/** A registered profile key as the API and the command line show it (design.md §2, Key list). */
+/** A registered profile key as the API and the command line show it. */
 export const profileKeyView = z
   .object({
     key,

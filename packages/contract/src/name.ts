@@ -2,8 +2,8 @@ import { overLength } from './import-messages.ts'
 
 /**
  * Returns why a text cannot be a name (a user ID or a profile key); undefined if it can. The caller puts the subject
- * before the message, as in `user_id must not be empty`. White space is part of a name (service.md, Bulk import CSV
- * file).
+ * before the message, as in `user_id must not be empty`. White space is part of a name
+ * (service.md, Bulk import CSV file).
  *
  * Accepts the greatest length in Unicode code points.
  *

@@ -43,8 +43,8 @@ test('a file of one byte more than 150 MiB, without being kept in memory as a wh
 })
 
 describe('a refused upload leaves no trace', () => {
-  test('a file whose declared length is too large', async () => {
-    // A form may have a megabyte of other fields, so this file is refused only while it is read.
+  // A form may have a megabyte of other fields, so its declared length does not tell.
+  test('a file a little over the limit, which is seen only while it is read', async () => {
     const answer = await visitor.postFile(app.page, 'large.csv', new Blob([Buffer.alloc(limitBytes + 100_000)]))
     expect(answer.status).toBe(413)
     expect(await importsOf()).toEqual([])

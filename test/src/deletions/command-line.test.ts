@@ -4,8 +4,8 @@ import { settingsOf } from '../environment/storage.ts'
 import { importFile, openApp } from '../imports/import-fixture.ts'
 import { type BucketFixture, openBucketFixture, request } from './deletion-fixture.ts'
 
-// `sluice deletions list`, `sluice deletions run` and `sluice users show`. command-line.long.test.ts runs them on a
-// stack as `npm start` runs it.
+// `sluice deletions list`, `sluice deletions run` and `sluice users show`. command-line.long.test.ts runs a deletion on
+// a stack as `npm start` runs it.
 const timeZone = { SERVICE_TIMEZONE: 'Asia/Tokyo' }
 
 let fixture: BucketFixture

@@ -104,8 +104,8 @@ describe('a refused request changes nothing', () => {
   })
 
   // service.md, States and transitions.
-  test('a deletion cannot be cancelled: another method is 404', async () => {
+  test.each(['GET', 'DELETE'] as const)('a deletion cannot be cancelled: %s is 404', async (method) => {
     const app = await openApp(api)
-    expect((await send(api, app, path, undefined, { method: 'GET' })).status).toBe(404)
+    expect((await send(api, app, path, undefined, { method })).status).toBe(404)
   })
 })

@@ -1,12 +1,13 @@
 import { request } from 'node:http'
+import { limits } from '@sluice/contract'
 import { openStorage } from '@sluice/storage'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { openSharedStack, storageOfSharedStack } from '../environment/shared-stack.ts'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
 import type { StackAccess } from './running-stack.ts'
 
-// How storage handles a second request that differs from the first request's declaration (design.md §3, Upload
-// binding).
+// How storage handles a second request that differs from the first request's declaration
+// (design.md §3, Upload binding).
 let stack: StackAccess
 
 beforeAll(async () => {
@@ -178,7 +179,7 @@ async function addressSigned(agoMs: number, importId: string): Promise<string> {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - agoMs })
   try {
     const terms = { contentType: 'text/csv', byteSize: file.length, checksum }
-    return await storage.presignUpload(`apps/${appId}/imports/${importId}/upload`, terms, 5 * 60_000)
+    return await storage.presignUpload(`apps/${appId}/imports/${importId}/upload`, terms, limits.uploadWindowMs)
   } finally {
     vi.useRealTimers()
     storage.close()

@@ -4,7 +4,7 @@ import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
 import { exampleImport, importId, unknownImport } from './get-import.ts'
 
-/** Cancels a waiting, running or held import (design.md §3, Cancelling). */
+/** Cancels a waiting, running or held import (design.md §3, Dry run, cancel). */
 export const cancelImport = endpoint({
   id: 'cancelImport',
   route: 'DELETE /v3/user_profiles/bulk_import/{import_id}',

@@ -71,8 +71,8 @@ export const getImport = endpoint({
   summary: 'State of an import',
   description: [
     'The progress of an import from any upload route. Its state is `awaiting_upload` until the file is',
-    'uploaded, `queued` until the import is next in order, `processing`, and finally `completed` or `failed`. It is `expired`',
-    'if the file was never uploaded, and `cancelled` if the import was cancelled.',
+    'uploaded, `queued` until the import is next in order, `processing`, and finally `completed` or `failed`. It is `held`',
+    'while it waits for approval, `expired` if the file did not arrive in time, and `cancelled` if the import was cancelled.',
     'With `wait`, the answer waits for another state, so that a client need not ask again and again.',
     'If rows could not be applied, `error_file_url` links to a CSV file of these rows with the reasons.',
   ].join('\n'),

@@ -51,6 +51,7 @@ describe('a dot segment', () => {
   )
 })
 
+// service.md, Endpoints 4.
 describe('a file name', () => {
   test.each(['people.csv', 'people', '名前.csv.gz', 'a%20b', '...', '-rf', '"', "'", '\\', 'a+b=c&d?e#f'])(
     'may be %j',

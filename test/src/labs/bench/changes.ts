@@ -37,7 +37,7 @@ const turns: readonly (readonly Step[])[] = [
   [['nine values a row, undo', 'undo', 'replaced']],
 ]
 
-/** What is compared with what, and the highest allowed ratio (changes.md, Bounds). */
+/** What is compared with what, and the highest allowed ratio. */
 const ratios: readonly [name: string, yardstick: string, must?: number][] = [
   ['first, kept', 'first', 1.6],
   ['identical, kept', 'identical', 1.25],

@@ -13,8 +13,8 @@ interface Cell {
 }
 
 /**
- * Reads all records of a text, without the header and without a limit for the length of a record (design.md §3, CSV
- * dialect). Slow and simple: each record is read from its start, character by character.
+ * Reads all records of a text, without the header and without a limit for the length of a record
+ * (design.md §3, CSV dialect). Slow and simple: each record is read from its start, character by character.
  *
  * Whatever follows the last of `columns` columns is one cell with the characters of the file.
  */
