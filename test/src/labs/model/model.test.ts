@@ -43,6 +43,7 @@ test('each invariant has a mutation of the model, which can be applied', () => {
 
 const queued = { state: 'queued', attempt: 0, position: 0, holdsOrder: false, isChecked: false, reportDue: false }
 const running = { ...queued, state: 'processing', attempt: 1 }
+const expired = { ...queued, state: 'expired' }
 
 function change(number: number, row: RecordedChange['row'], about: Partial<RecordedChange> = {}): RecordedChange {
   const flags = {
@@ -79,7 +80,7 @@ const allowed: [string, RecordedChange[]][] = [
   ],
   [
     'a request whose upload was refused',
-    [uploading, change(1, uploading.row, { isGone: true }), second, change(2, running)],
+    [uploading, change(1, expired), change(1, expired, { isGone: true }), second, change(2, running)],
   ],
 ]
 
@@ -96,6 +97,7 @@ const refused: [string, RecordedChange[]][] = [
     'a position that goes back',
     [...first, change(1, { ...running, position: 10 }), change(1, { ...running, position: 5 })],
   ],
+  ['a removal of an import that has not expired', [uploading, change(1, uploading.row, { isGone: true })]],
   ['an end without a run', [change(1, queued, { isNew: true }), change(1, { ...queued, state: 'completed' })]],
   ['a change after the end', [...first, change(1, { ...running, state: 'completed' }), change(1, running)]],
   ['a cancelling without a report', [...first, change(1, { ...queued, state: 'cancelled', attempt: 1 })]],
