@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditAction, Outcome } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type Sluice } from '@sluice/client'
-import { describeErrors, describeImport } from '@sluice/client-cli'
+import { describeErrors, describeImport, heldImport } from '@sluice/client-cli'
 import { Failure } from '@sluice/client-cli/failure'
 import type { Database } from '@sluice/database'
 import { findAppOfImport, type ImportId, RetryRefused, showImport, UndoRefused } from '@sluice/imports'
@@ -38,7 +38,7 @@ export async function readImport(importId: string, isReady = (_: ImportView) => 
 
 /**
  * Prints an import with its commonest errors, or how it ended if there is a function that waits for its end. Throws
- * `ImportFailedError` if it has then not completed.
+ * {@link Failure} if it is then held, and `ImportFailedError` if it has otherwise not completed.
  */
 export async function printImport(
   command: Command,
@@ -48,7 +48,8 @@ export async function printImport(
   const view = (await end?.()) ?? begun
   const errors = isJson(command) ? '' : await describeErrors(view)
   print(command, view, () => `${describeImport(view)}${errors}`)
-  if (end !== undefined && view.state !== 'completed') throw new ImportFailedError(view)
+  if (end === undefined || view.state === 'completed') return
+  throw view.state === 'held' ? heldImport(view, 'sluice import') : new ImportFailedError(view)
 }
 
 /** Waits in the database until an import has ended or is held, and returns it. */

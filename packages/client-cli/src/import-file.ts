@@ -38,6 +38,7 @@ export async function runImport(
   if (failOnErrors && ended.rows_failed > 0) throw new Failure(`${count(ended.rows_failed)} rows have errors`)
 }
 
-function heldImport({ held, import_id: importId }: ImportView, program: string): Failure {
+/** Returns the failure of a command whose import is held for approval (changes.md §2, The decision). */
+export function heldImport({ held, import_id: importId }: ImportView, program: string): Failure {
   return new Failure(`the import is held: ${held?.reasons.join('; ')}. To apply it: ${program} approve ${importId}`)
 }

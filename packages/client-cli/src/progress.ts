@@ -22,9 +22,9 @@ export interface ProgressLine {
 
 export function openLine(): ProgressLine {
   let drawnAt = Number.NEGATIVE_INFINITY
-  const { isTTY, columns = 80 } = process.stderr
+  const { isTTY, columns } = process.stderr
   const draw = (progress: Progress) =>
-    process.stderr.write(`${isTTY ? '\r\x1b[K' : ''}${textOf(progress, columns - 1)}`)
+    process.stderr.write(`${isTTY ? '\r\x1b[K' : ''}${textOf(progress, (columns || 80) - 1)}`)
   return {
     show(progress) {
       if (!isTTY || performance.now() - drawnAt < redrawIntervalMs) return

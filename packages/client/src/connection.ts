@@ -1,4 +1,5 @@
 import { type ApiError, apiError, NetworkError, UnexpectedAnswerError } from './errors.ts'
+import { refuseUnknown } from './option-names.ts'
 import { Retries } from './retries.ts'
 
 /** Time limit of one try of a request, ms. */
@@ -47,13 +48,9 @@ export class Connection {
   readonly #token: string
   readonly #patienceMs: number
 
-  constructor({
-    api,
-    token,
-    patienceMs = 30_000,
-    outagePatienceMs = 180_000,
-    fetch = globalThis.fetch,
-  }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    refuseUnknown(options, { api: true, token: true, patienceMs: true, outagePatienceMs: true, fetch: true })
+    const { api, token, patienceMs = 30_000, outagePatienceMs = 180_000, fetch = globalThis.fetch } = options
     if (!api) throw new TypeError('api is missing: it is the address of the API, such as https://api.example.com')
     if (!token) throw new TypeError('token is missing: it is the API token of the app')
     this.#api = api.replace(/\/+$/, '')

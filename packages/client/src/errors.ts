@@ -56,7 +56,7 @@ export class ImportFailedError extends SluiceError {
 function reasonOf({ state, error, held, import_id: importId }: ImportView): string {
   if (state === 'cancelled') return 'the import was cancelled'
   if (state !== 'held') return `the import has ${state}: ${error ?? 'no file arrived'}`
-  return `the import is held: ${held?.reasons.join('; ')}. To apply it: sluice import approve ${importId}`
+  return `the import is held: ${held?.reasons.join('; ')}. To apply it: approveImport('${importId}')`
 }
 
 /** An export ended without a file. */

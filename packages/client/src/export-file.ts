@@ -2,6 +2,7 @@ import type { ExportAnswer, ExportView } from '@sluice/contract/answers'
 import { type Connection, causeOf } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'
 import { ExportFailedError, NetworkError } from './errors.ts'
+import { refuseUnknown } from './option-names.ts'
 import { Retries } from './retries.ts'
 
 /** What an export is doing. While a worker writes the file, its final size is unknown. */
@@ -28,9 +29,10 @@ export interface ExportedFile {
 
 /**
  * Requests an export, waits for its end, and opens the file. Throws {@link ExportFailedError} if the export has no
- * file.
+ * file, and a `TypeError` for an option that does not exist.
  */
 export async function exportFile(connection: Connection, options: ExportOptions): Promise<ExportedFile> {
+  refuseUnknown(options, { keys: true, idempotencyKey: true, onProgress: true, signal: true })
   const { keys, onProgress, signal, idempotencyKey = crypto.randomUUID() } = options
   const call = { method: 'POST', path: '/v1/exports', body: { keys }, idempotencyKey, signal } as const
   const { export_id: exportId } = (await connection.send<ExportAnswer>(call)).body

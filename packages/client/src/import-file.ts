@@ -4,6 +4,7 @@ import type { ValueType } from '@sluice/contract/value-type'
 import { checksumOf, ofFile } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { SluiceError, UnexpectedAnswerError, UploadError } from './errors.ts'
+import { refuseUnknown } from './option-names.ts'
 import { Retries } from './retries.ts'
 import { putFile, stallTimeoutMs } from './second-request.ts'
 
@@ -47,7 +48,6 @@ export interface ImportOptions {
   signal?: AbortSignal | undefined
 }
 
-/** All of {@link ImportOptions}, in the order of its members. */
 const optionNames: Readonly<Record<keyof ImportOptions, true>> = {
   fileName: true,
   contentType: true,
@@ -71,9 +71,7 @@ const optionNames: Readonly<Record<keyof ImportOptions, true>> = {
  */
 export async function uploadFile(connection: Connection, file: Blob, options: ImportOptions): Promise<string> {
   if (!(file instanceof Blob)) throw new TypeError('the file must be a Blob: in Node, await openAsBlob(path)')
-  // The API would apply a file whose `dryRun` is misspelt.
-  const unknown = Object.keys(options).filter((name) => !(name in optionNames))
-  if (unknown.length > 0) throw new TypeError(`there is no option ${unknown.join(', ')}`)
+  refuseUnknown(options, optionNames)
   if (file.size === 0) throw new SluiceError('the file is empty')
   const firstRequest = new FirstRequest(connection, await declare(file, options), options)
   try {

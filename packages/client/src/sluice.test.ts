@@ -9,10 +9,21 @@ test('a client without an address or a token says so before its first request', 
   expect(() => new Sluice({ api: 'http://localhost', token: '' })).toThrow('token is missing')
 })
 
-test('a misspelt option of an import is refused: the API would ignore it', async () => {
-  const client = new Sluice({ api: 'http://localhost', token: 't' })
+test('a misspelt option is refused before the first request: the API would do without it what it changes', async () => {
+  const access = { api: 'http://localhost', token: 't' }
+  const client = new Sluice(access)
   const misspelt: object = { dryrun: true }
-  await expect(client.import(new Blob(['user_id\n']), misspelt)).rejects.toThrow('there is no option dryrun')
+  const refusal = 'there is no option dryrun'
+  await expect(client.import(new Blob(['user_id\n']), misspelt)).rejects.toThrow(refusal)
+  await expect(client.undoImport('id', misspelt)).rejects.toThrow(refusal)
+  await expect(client.export(misspelt)).rejects.toThrow(refusal)
+  expect(() => new Sluice({ ...access, ...misspelt })).toThrow(refusal)
+})
+
+test('one text instead of several user IDs is refused: its letters would be registered, or deleted', async () => {
+  const client = new Sluice({ api: 'http://localhost', token: 't' })
+  await expect(client.registerUsers('dave')).rejects.toThrow('not one text')
+  await expect(client.deleteUsers('dave')).rejects.toThrow('not one text')
 })
 
 test('an iteration over imports reads a page when it needs it, with the filters and the cursor', async () => {

@@ -17,6 +17,7 @@ import { pollUntilEnd } from './ends.ts'
 import { ImportFailedError } from './errors.ts'
 import { type ExportedFile, type ExportOptions, exportFile } from './export-file.ts'
 import { type ImportOptions, importPath, importView, uploadFile } from './import-file.ts'
+import { refuseUnknown } from './option-names.ts'
 
 /** Options of any call. */
 export interface CallOptions {
@@ -106,10 +107,17 @@ export class Sluice {
    * Queues an import that takes back what another one changed; `keepChanges` must have been true. With `dryRun`, it
    * only counts. Returns the new import. Throws `ConflictError` if the import cannot be undone.
    */
-  async undoImport(importId: string, { dryRun, ...options }: UndoOptions = {}): Promise<ImportView> {
+  async undoImport(importId: string, options: UndoOptions = {}): Promise<ImportView> {
+    refuseUnknown(options, { dryRun: true, idempotencyKey: true, signal: true })
     const path = `${importPath}/${encodeURIComponent(importId)}/undo`
     const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID()
-    const call = { method: 'POST', path, body: { dry_run: dryRun }, idempotencyKey, signal: options.signal } as const
+    const call = {
+      method: 'POST',
+      path,
+      body: { dry_run: options.dryRun },
+      idempotencyKey,
+      signal: options.signal,
+    } as const
     return (await this.#connection.send<ImportView>(call)).body
   }
 

@@ -6,7 +6,8 @@ test.each([
   ['User ID', 'user_id'],
   ['UserId', 'user_id'],
   ['E-Mail', 'email'],
-  ['emial', undefined],
+  ['emial', 'email'],
+  ['Ctiy', 'city'],
   ['e_mail ', 'email'],
   ['citty', 'city'],
   ['cty', undefined],
@@ -44,16 +45,18 @@ test.each([
   expect(personIdName(names)).toBe(found)
 })
 
-/** The number of letters to insert, delete or replace, without any shortcut. */
+/** The number of letters to insert, delete or replace, or of neighbours to swap, without any shortcut. */
 function distance(one: string, other: string): number {
   if (one === '' || other === '') return one.length + other.length
   if (one[0] === other[0]) return distance(one.slice(1), other.slice(1))
-  return (
-    1 + Math.min(distance(one.slice(1), other), distance(one, other.slice(1)), distance(one.slice(1), other.slice(1)))
-  )
+  const isSwap = one.length > 1 && one[0] === other[1] && one[1] === other[0]
+  const swapped = isSwap ? distance(one.slice(2), other.slice(2)) : Number.POSITIVE_INFINITY
+  const [shorter, shorterOther] = [one.slice(1), other.slice(1)]
+  const others = [distance(shorter, other), distance(one, shorterOther), distance(shorter, shorterOther)]
+  return 1 + Math.min(swapped, ...others)
 }
 
-test('a name is close if it differs by one letter of four to seven, or by two of more, wherever they are', () => {
+test('a name is close if it differs by one letter or swap of four to seven, or by two of more, wherever they are', () => {
   const word = fc.string({ unit: fc.constantFrom('A', 'B'), minLength: 4, maxLength: 9 })
   fc.assert(
     fc.property(word, word, (one, other) => {

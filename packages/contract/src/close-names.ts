@@ -2,8 +2,8 @@
 const allowedEdits = (length: number): number => (length < 4 ? 0 : length < 8 ? 1 : 2)
 
 /**
- * Returns the known name that a name probably means; undefined if no name is close, or several are equally
- * close. Case, accents, spaces and signs do not count. Longer names may have one or two wrong letters.
+ * Returns the known name that a name probably means; undefined if no name is close, or several are equally close. Case,
+ * accents, spaces and signs do not count. Longer names may have one or two letters that are wrong or swapped.
  */
 export function closeName(name: string, known: readonly string[]): string | undefined {
   const letters = [...plainForm(name)]
@@ -46,14 +46,15 @@ function plainForm(name: string): string {
 }
 
 /**
- * Returns the number of letters to insert, delete or replace; undefined if there are too many for close names. Looks
- * only at pairs of letters whose places differ by no more than the allowed number, and stops as soon as there are too
- * many.
+ * Returns the number of letters to insert, delete or replace, or of neighbours to swap; undefined if there are too many
+ * for close names. Looks only at pairs of letters whose places differ by no more than the allowed number, and stops as
+ * soon as there are too many.
  */
 function editsBetween(letters: readonly string[], others: readonly string[]): number | undefined {
   const limit = allowedEdits(Math.min(letters.length, others.length))
   if (others.length === 0 || Math.abs(letters.length - others.length) > limit) return undefined
   const tooMany = limit + 1
+  let before: number[] = []
   let row = others.map((_, index) => Math.min(index + 1, tooMany))
   row.unshift(0)
   for (const [index, letter] of letters.entries()) {
@@ -61,9 +62,12 @@ function editsBetween(letters: readonly string[], others: readonly string[]): nu
     if (index + 1 <= limit) next[0] = index + 1
     for (let at = Math.max(0, index - limit); at <= Math.min(others.length - 1, index + limit); at++) {
       const replaced = (row[at] ?? tooMany) + (letter === others[at] ? 0 : 1)
-      next[at + 1] = Math.min(replaced, (row[at + 1] ?? tooMany) + 1, (next[at] ?? tooMany) + 1)
+      const isSwap = letter === others[at - 1] && letters[index - 1] === others[at]
+      const swapped = isSwap ? (before[at - 1] ?? tooMany) + 1 : tooMany
+      next[at + 1] = Math.min(replaced, swapped, (row[at + 1] ?? tooMany) + 1, (next[at] ?? tooMany) + 1)
     }
-    if (next.every((edits) => edits > limit)) return undefined
+    if (next.every((edits) => edits > limit) && row.every((edits) => edits > limit)) return undefined
+    before = row
     row = next
   }
   const edits = row[others.length] ?? tooMany

@@ -42,7 +42,8 @@ export function sendImportQuestion(
         newKeys.length > 0 &&
         html`<p>${counted(newKeys.length, 'key')} will be registered. The type of a registered key is final:</p>
         <ul>${newKeys.slice(0, shownKeys).map(([key, type]) => html`<li class="wrap">${key}: ${type}${warned.has(key) && ', which may be wrong'}</li>`)}
-          ${further > 0 && html`<li>… and ${count(further)} more</li>`}</ul>`
+          ${further > 0 && html`<li>… and ${count(further)} more</li>`}</ul>
+        ${warned.size > 0 && html`<p class="hint">To choose other types, send the file again on the page <a href="/apps/${appId}/data-import">Data import</a>.</p>`}`
       }
       ${keepChangesBox(view.keep_changes)}
       <p class="actions"><button class="main">Import this file now</button><a class="button" href="${address}">Back</a></p>

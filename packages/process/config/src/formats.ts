@@ -166,7 +166,9 @@ function numbered(one: z.ZodType<string>, example: string) {
 }
 
 /** `true` or `false`. */
-export const trueOrFalse = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const trueOrFalse = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((text) => text === 'true')
 
 /** Returns a schema for names separated by commas, all of them in `allowed`. Its output is an array. */
 export function namesAmong<const Name extends string>(allowed: readonly Name[]) {
