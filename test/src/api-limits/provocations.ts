@@ -197,6 +197,7 @@ export const provocations: Record<string, Record<string, Provocation>> = {
     202: { parameter: linked.importId },
     unknown: { parameter: crypto.randomUUID() },
     dry_run: json({ dry_run: 'yes' }),
+    member: json({ dryrun: true }),
     not_kept: { parameter: expired.importId },
     no_object: json([]),
     not_json: notJson,

@@ -7,13 +7,18 @@ import { endpoint, refusal, wrong } from '../endpoint.ts'
 import { importIdHeader } from './csv-rules.ts'
 import { exampleQueuedImport, importId, unknownImport } from './get-import.ts'
 
+/** A misspelt `dry_run` must not undo anything. */
+const onlyMember = 'The request body must have no member but dry_run.'
 const undoRequest = z
-  .object({
-    dry_run: z
-      .boolean()
-      .nullish()
-      .meta({ description: 'Count what the undo would do, and do nothing. Default: false.' }),
-  })
+  .strictObject(
+    {
+      dry_run: z
+        .boolean()
+        .nullish()
+        .meta({ description: 'Count what the undo would do, and do nothing. Default: false.' }),
+    },
+    onlyMember,
+  )
   .meta({ id: 'UndoRequest' })
 
 /** Undoes an import (changes.md §3). */
@@ -48,6 +53,7 @@ export const undoImport = endpoint({
   refusals: [
     unknownImport,
     wrong('dry_run', 'The value of dry_run is not a boolean.', { dry_run: 'yes' }),
+    wrong('member', 'A member is unknown.', { dryrun: true }),
     refusal('not_kept', 'The import cannot be undone.', errors.undoRefused('the import kept no changes')),
   ],
   serve:
