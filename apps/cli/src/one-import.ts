@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AuditAction, Outcome } from '@sluice/audit-log'
 import { ImportFailedError, type ImportView, type Sluice } from '@sluice/client'
-import { describeErrors, describeImport, heldImport } from '@sluice/client-cli'
+import { describeWithErrors, heldImport } from '@sluice/client-cli'
 import { Failure } from '@sluice/client-cli/failure'
 import type { Database } from '@sluice/database'
 import { findAppOfImport, type ImportId, RetryRefused, showImport, UndoRefused } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient } from './api-client.ts'
 import { withAudit } from './audit.ts'
-import { isJson, print } from './output.ts'
+import { printLater } from './output.ts'
 import { linkBase, withDatabase } from './stack.ts'
 
 /** Works on one import: as a client of the API if a token is typed, otherwise as an operator (design.md §2). */
@@ -46,8 +46,7 @@ export async function printImport(
   end?: (() => Promise<ImportView>) | undefined,
 ): Promise<void> {
   const view = (await end?.()) ?? begun
-  const errors = isJson(command) ? '' : await describeErrors(view)
-  print(command, view, () => `${describeImport(view)}${errors}`)
+  await printLater(command, view, () => describeWithErrors(view))
   if (end === undefined || view.state === 'completed') return
   throw view.state === 'held' ? heldImport(view, 'sluice import') : new ImportFailedError(view)
 }

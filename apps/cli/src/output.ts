@@ -7,6 +7,16 @@ export function print(command: Command, document: unknown, text: () => string): 
   process.stdout.write(`${isJson(command) ? printableJson(document) : text()}\n`)
 }
 
+/** Prints as {@link print} does, with a text that may take time. */
+export async function printLater(
+  command: Command,
+  document: unknown,
+  text: () => string | Promise<string>,
+): Promise<void> {
+  const shown = isJson(command) ? '' : await text()
+  print(command, document, () => shown)
+}
+
 /** Returns whether the result is for programs. */
 export function isJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: boolean }>().json === true

@@ -1,6 +1,6 @@
 import { ImportFailedError, type ImportOptions, type ImportView, type Sluice } from '@sluice/client'
 import { Failure } from './failure.ts'
-import { describeErrors, describeImport } from './import-text.ts'
+import { describeWithErrors } from './import-text.ts'
 import { count } from './text.ts'
 import { uploadFile } from './upload-file.ts'
 import { watchImport } from './watch-import.ts'
@@ -12,11 +12,12 @@ export interface ImportSettings {
   wait?: boolean | undefined
   /** Fail if any row has an error, with {@link wait}. */
   failOnErrors?: boolean | undefined
-  /** The result is printed as JSON, so the errors of its rows need no text. */
-  json?: boolean | undefined
   /** What precedes the verbs `show`, `cancel` and `approve`, such as `sluice import`. */
   program: string
 }
+
+/** Prints a document as JSON, or the text for people, which is made only then. */
+export type Print = (document: unknown, text: () => string | Promise<string>) => Promise<void>
 
 /**
  * Uploads a file, waits for its import if that is asked for, and prints the result. Throws {@link Failure} or an error
@@ -25,14 +26,13 @@ export interface ImportSettings {
 export async function runImport(
   client: Sluice,
   file: string,
-  { upload, wait, failOnErrors, json, program }: ImportSettings,
-  print: (document: unknown, text: () => string) => void,
+  { upload, wait, failOnErrors, program }: ImportSettings,
+  print: Print,
 ): Promise<void> {
   const importId = await uploadFile(client, file, upload)
-  if (!wait) return print({ import_id: importId }, () => `Import ${importId}`)
+  if (!wait) return await print({ import_id: importId }, () => `Import ${importId}`)
   const ended = await watchImport(client, importId, { file, program })
-  const errors = json ? '' : await describeErrors(ended)
-  print(ended, () => `${describeImport(ended)}${errors}`)
+  await print(ended, () => describeWithErrors(ended))
   if (ended.state === 'held') throw heldImport(ended, program)
   if (ended.state !== 'completed') throw new ImportFailedError(ended)
   if (failOnErrors && ended.rows_failed > 0) throw new Failure(`${count(ended.rows_failed)} rows have errors`)

@@ -3,7 +3,7 @@ import { countErrors, errorRowsLimit } from './file-rows.ts'
 import { count, dateOf, fields, sorted, table } from './text.ts'
 
 /** Describes an import for people. */
-export function describeImport(view: ImportView): string {
+function describeImport(view: ImportView): string {
   const facts = fields({
     Import: view.import_id,
     File: view.file_name,
@@ -55,10 +55,15 @@ function warningRow({ key, message, examples }: ImportWarning) {
   return { KEY: key, WARNING: message, EXAMPLES: examples.join(', ') }
 }
 
+/** Describes an import for people, with the commonest errors of its rows, which are downloaded. */
+export async function describeWithErrors(view: ImportView): Promise<string> {
+  return `${describeImport(view)}${await describeErrors(view)}`
+}
+
 const shownMessages = 5
 
 /** Describes the commonest errors of the rows of an import; empty if it has no error file that can be downloaded. */
-export async function describeErrors({ error_file_url: url, rows_failed: failed }: ImportView): Promise<string> {
+async function describeErrors({ error_file_url: url, rows_failed: failed }: ImportView): Promise<string> {
   const errors = url === null ? [] : await countErrors(url).catch(() => [])
   if (errors.length === 0) return ''
   const heading =

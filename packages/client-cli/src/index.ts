@@ -1,3 +1,3 @@
 export { addType, keyAndType } from './column-types.ts'
 export { heldImport, type ImportSettings, runImport } from './import-file.ts'
-export { describeErrors, describeImport } from './import-text.ts'
+export { describeWithErrors } from './import-text.ts'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type ImportView, Sluice } from '@sluice/client'
 import { type ClientCommand, help, parseCommand } from './arguments.ts'
 import { reportFailure } from './failure.ts'
-import { runImport } from './import-file.ts'
-import { describeErrors, describeImport } from './import-text.ts'
+import { type Print, runImport } from './import-file.ts'
+import { describeWithErrors } from './import-text.ts'
 import { printableJson } from './printable.ts'
 
 /** How long a request is repeated after temporary failures, ms. It is short, because a person waits for the command. */
@@ -28,8 +28,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 async function run(command: ClientCommand): Promise<void> {
   const { verb, subject, api, token, json } = command
   const client = new Sluice({ api: api.replace(/\/+$/, ''), token, patienceMs })
-  const print = (document: unknown, text: () => string) => {
-    process.stdout.write(`${json ? printableJson(document) : text()}\n`)
+  const print: Print = async (document, text) => {
+    process.stdout.write(`${json ? printableJson(document) : await text()}\n`)
   }
   if (verb === 'import') return await runImport(client, subject, { ...command, program: 'sluice-client' }, print)
   const calls: Record<typeof verb, (importId: string) => Promise<ImportView>> = {
@@ -38,8 +38,7 @@ async function run(command: ClientCommand): Promise<void> {
     approve: (importId) => client.approveImport(importId),
   }
   const view = await calls[verb](subject)
-  const errors = json ? '' : await describeErrors(view)
-  print(view, () => `${describeImport(view)}${errors}`)
+  await print(view, () => describeWithErrors(view))
 }
 
 /** Returns the version of the published package, whose root is three folders above; else of this one. */

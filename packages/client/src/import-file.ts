@@ -93,6 +93,7 @@ async function sendFile(
   firstRequest: FirstRequest,
 ): Promise<string> {
   const { signal } = options
+  const report = reportBytes(file, options, 'upload')
   let requested = await firstRequest.send()
   let isRenewed = false
   const retries = new Retries(connection.outagePatienceMs, signal)
@@ -100,7 +101,7 @@ async function sendFile(
     let movedAt = performance.now()
     const onBytes = (bytes: number) => {
       movedAt = performance.now()
-      reportBytes(file, options, 'upload')(bytes)
+      report(bytes)
     }
     try {
       await putFile(connection, requested.upload, file, { onBytes, signal })

@@ -109,15 +109,9 @@ export class Sluice {
    */
   async undoImport(importId: string, options: UndoOptions = {}): Promise<ImportView> {
     refuseUnknown(options, { dryRun: true, idempotencyKey: true, signal: true })
+    const { dryRun, idempotencyKey = crypto.randomUUID(), signal } = options
     const path = `${importPath}/${encodeURIComponent(importId)}/undo`
-    const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID()
-    const call = {
-      method: 'POST',
-      path,
-      body: { dry_run: options.dryRun },
-      idempotencyKey,
-      signal: options.signal,
-    } as const
+    const call = { method: 'POST', path, body: { dry_run: dryRun }, idempotencyKey, signal } as const
     return (await this.#connection.send<ImportView>(call)).body
   }
 

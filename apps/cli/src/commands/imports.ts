@@ -7,7 +7,7 @@ import { cancelImport, cancelMany, findImportsToCancel } from '@sluice/imports'
 import type { Command } from 'commander'
 import { type ClientOptions, openClient, withClientOptions, withTypedToken } from '../api-client.ts'
 import { asClientOrOperator, changeImport, printImport, readImport } from '../one-import.ts'
-import { isJson, print } from '../output.ts'
+import { printLater } from '../output.ts'
 import { parseAppId } from '../stack.ts'
 import { holdIfOption, newKeysOption } from './app-settings.ts'
 import { addImportApproveCommand } from './import-approve.ts'
@@ -46,14 +46,8 @@ function addCreateCommand(group: Command): void {
       checkApp(options)
       const client = await openClient(options)
       const { wait, failOnErrors } = options
-      const settings = {
-        upload: uploadOptions(options),
-        wait,
-        failOnErrors,
-        json: isJson(create),
-        program: 'sluice import',
-      }
-      await runImport(client, file, settings, (document, text) => print(create, document, text))
+      const settings = { upload: uploadOptions(options), wait, failOnErrors, program: 'sluice import' }
+      await runImport(client, file, settings, (document, text) => printLater(create, document, text))
     })
 }
 
