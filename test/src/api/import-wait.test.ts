@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
 
 // `GET /v3/user_profiles/bulk_import/{id}?wait=S`, an extension: the answer waits for another state.
@@ -68,11 +68,13 @@ test('after the time, the answer has the same state', async () => {
 
 test('an API that shuts down answers the requests that wait', async () => {
   const closing = await openTestApi()
+  onTestFinished(() => closing.close())
   const own = await openApp(closing)
   const importId = await requested(closing, own)
   const waiting = get(importId, '?wait=30', closing, own)
   // Reads of an app are answered in turn: then the first one waits.
   expect((await get(importId, '', closing, own)).status).toBe(200)
-  await closing.close()
+  // The database stays: the answer shows the import, and nothing but the test waits for an injected request.
+  await closing.api.close()
   expect(await waiting).toMatchObject({ status: 200, body: { state: 'awaiting_upload' } })
 })
