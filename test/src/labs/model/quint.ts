@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { openScratch } from '../../environment/scratch.ts'
+import { execPath } from 'node:process'
+import { oneAfterAnother } from '@sluice/joined-calls'
+import { killAtExit } from '../../environment/program.ts'
 
 const command = join(import.meta.dirname, '../../../../node_modules/.bin/quint')
 
@@ -74,28 +76,63 @@ export async function simulate(file: string, simulation: Simulation): Promise<Si
   return { holds: !isBroken, output }
 }
 
+/** Questions until quint starts anew, because it keeps all that it was told and becomes slower. */
+const questionsOfProcess = 50
+
 /**
- * Returns the first state of a module: the values of its variables by their names. Accepts a function that returns the
- * module for the folder in which its file will stand; quint's paths of modules are relative. Throws if it is wrong.
+ * Returns a function that adds definitions to a module and returns the value of an expression, as quint prints it, or
+ * what quint has against the input. The module is loaded once for many questions, which are answered in turn.
  */
-export async function evaluate(module: (folder: string) => string, name: string): Promise<Record<string, unknown>> {
-  await using scratch = await openScratch('sluice-model-')
-  const [file, result] = [join(scratch.path, `${name}.qnt`), join(scratch.path, 'state.json')]
-  await writeFile(file, module(scratch.path))
-  const { code, output } = await quint([
-    ...['run', file, `--main=${name}`, '--backend=typescript', '--max-samples=1', '--max-steps=0'],
-    `--out-itf=${result}`,
-  ])
-  if (code !== 0) throw new Error(`quint failed: ${output}`)
-  const { states } = JSON.parse(await readFile(result, 'utf8'), (_, value) =>
-    typeof value?.['#bigint'] === 'string' ? Number(value['#bigint']) : value,
-  )
-  return states[0]
+export function openEvaluator(file: string, module: string) {
+  const inTurn = oneAfterAnother<string>(Number.POSITIVE_INFINITY)
+  let child: ChildProcessWithoutNullStreams | undefined
+  let asked = 0
+  return (definitions: readonly string[], expression: string): Promise<string> =>
+    inTurn(module, async () => {
+      if (child === undefined || child.exitCode !== null || asked++ % questionsOfProcess === 0) {
+        child?.stdin.end()
+        child = startEvaluating(file, module)
+      }
+      return await ask(child, [...definitions, expression])
+    })
+}
+
+/** Starts a quint that waits for questions as long as this process lives, and ends with it. */
+function startEvaluating(file: string, module: string): ChildProcessWithoutNullStreams {
+  const child = spawn(execPath, [command, 'repl', '--quiet', '--backend=typescript', `--require=${file}::${module}`])
+  killAtExit(child)
+  for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
+  child.unref()
+  return child
+}
+
+/** The value of this expression, which quint prints after all that it has to say to the lines before. */
+const end = '"end of the answer"'
+
+async function ask(child: ChildProcessWithoutNullStreams, lines: readonly string[]): Promise<string> {
+  const answer = Promise.withResolvers<string>()
+  let printed = ''
+  const onData = (chunk: Buffer) => {
+    printed += chunk
+    if (printed.endsWith(`${end}\n`)) answer.resolve(printed.slice(0, -end.length - 1).trim())
+  }
+  const onExit = () => answer.reject(new Error(`quint ended: ${printed}`))
+  child.stdout.on('data', onData)
+  child.on('exit', onExit)
+  child.ref()
+  child.stdin.write(`${[...lines, end].join('\n')}\n`)
+  try {
+    return await answer.promise
+  } finally {
+    child.unref()
+    child.stdout.off('data', onData)
+    child.off('exit', onExit)
+  }
 }
 
 function quint(args: readonly string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [command, ...args], { maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
+    execFile(execPath, [command, ...args], { maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : 1, output: stdout + stderr }),
     )
   })

@@ -1,5 +1,5 @@
-import { join, relative } from 'node:path'
-import { evaluate } from './quint.ts'
+import { join } from 'node:path'
+import { openEvaluator } from './quint.ts'
 
 /** A change of an import's row, as a trigger records it. */
 export interface RecordedChange {
@@ -31,70 +31,32 @@ interface RecordedRow {
 /** The changes of the imports of any apps, in the order in which they were made. */
 export type History = readonly RecordedChange[]
 
-interface Waiting {
-  history: History
-  resolve(violations: string[]): void
-  reject(error: unknown): void
-}
+const evaluate = openEvaluator(join(import.meta.dirname, 'history.qnt'), 'history')
 
-const waiting: Waiting[] = []
-let isReplaying = false
+/** The number of pieces of histories so far, which name themselves by it. */
+let pieces = 0
 
 /**
  * Replays a history: each change must be one that the model of `imports.qnt` allows. Returns the first change of each
- * app that it does not allow, in words. Histories that come during a replay are replayed together after it, because the
- * model takes a second to load.
+ * app that it does not allow, in words.
  */
-export function replay(history: History): Promise<string[]> {
-  return new Promise((resolve, reject) => {
-    waiting.push({ history, resolve, reject })
-    void replayWaiting()
-  })
+export async function replay(history: History): Promise<string[]> {
+  const apps = [...Map.groupBy(history, ({ appId }) => appId).values()]
+  return (await Promise.all(apps.map(async (changes) => violationOf(changes, await firstWrong(changes))))).flat()
 }
 
-async function replayWaiting(): Promise<void> {
-  if (isReplaying) return
-  isReplaying = true
-  for (let group = waiting.splice(0); group.length > 0; group = waiting.splice(0)) {
-    const apps = group.map(({ history }) => [...Map.groupBy(history, ({ appId }) => appId).values()])
-    try {
-      const wrong = await firstWrong(apps.flat())
-      for (const [index, { resolve }] of group.entries()) {
-        const ofGroup = apps[index] ?? []
-        const places = wrong.splice(0, ofGroup.length)
-        resolve(ofGroup.flatMap((changes, app) => violationOf(changes, places[app] ?? -1)))
-      }
-    } catch (error) {
-      for (const { reject } of group) reject(error)
-    }
+/** Returns the index of the first change of an app that the model refuses; -1 if there is none. */
+async function firstWrong(changes: History): Promise<number> {
+  const names: string[] = []
+  const definitions: string[] = []
+  for (let at = 0; at < changes.length; at += pieceEvents) {
+    names.push(`piece${pieces++}`)
+    const events = changes.slice(at, at + pieceEvents).map(toRecorded)
+    definitions.push(`pure val ${names.at(-1)}: List[Recorded] = [${events}]`)
   }
-  isReplaying = false
-}
-
-/** Returns the index of the first change that the model refuses in each history of an app; -1 if there is none. */
-async function firstWrong(histories: readonly History[]): Promise<number[]> {
-  if (histories.length === 0) return []
-  const pieces: string[] = []
-  const names = histories.map((history) => {
-    const own: string[] = []
-    for (let at = 0; at < history.length; at += pieceEvents) {
-      own.push(`piece${pieces.length}`)
-      const events = history.slice(at, at + pieceEvents).map(toRecorded)
-      pieces.push(`pure val ${own.at(-1)}: List[Recorded] = [${events}]`)
-    }
-    return own
-  })
-  const module = (folder: string) => `
-module recorded {
-  import history.* from ${JSON.stringify(relative(folder, join(import.meta.dirname, 'history')))}
-  ${pieces.join('\n  ')}
-  var firstWrong: List[int]
-  action init = firstWrong' = [${names.map((own) => `firstWrongOf([${own}])`)}]
-  action step = firstWrong' = firstWrong
-}
-`
-  const { firstWrong: places } = await evaluate(module, 'recorded')
-  return places as number[]
+  const index = await evaluate(definitions, `firstWrongOf([${names}])`)
+  if (/^-?\d+$/.test(index)) return Number(index)
+  throw new Error(`quint failed: ${index}`)
 }
 
 /** Quint checks a list in a time that grows faster than its length. */

@@ -1,6 +1,7 @@
 // The process under test: several apps in one process, so that one kill or stop hits all of them at the same moment.
 // SWEEP_APPS names the apps. Maintenance has no schedule here. The sweep asks for each task by a message, so that no
 // timer decides which message is the n-th.
+import { flushCompileCache } from 'node:module'
 import { runTasks } from './tasks.ts'
 
 const apps = {
@@ -13,4 +14,6 @@ for (const [name, start] of Object.entries(apps)) {
   if (process.env.SWEEP_APPS?.split(',').includes(name)) await start()
 }
 runTasks()
+// The process is killed in the end. The next one starts in half the time from what this one has compiled.
+flushCompileCache()
 process.send?.({ type: 'all ready' })
