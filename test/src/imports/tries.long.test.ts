@@ -3,8 +3,10 @@ import { runImport } from '@sluice/imports'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
+import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { hold, release } from './holds.ts'
 import { claim, type ImportFixture, importFile, openApp, queueFile, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
@@ -32,24 +34,24 @@ describe('a try that Postgres ends for a reason outside the file does not count'
 })
 
 test('another writer’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
-  const release = await tries.lockProfile()
+  const unlock = await tries.lockProfile()
   const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
   onTestFinished(() => impatient.close())
   const importId = await tries.queue()
   const context = { ...fixture.context, db: impatient.db }
   for (let attempt = 0; attempt < attempts + 2; attempt++)
     expect(await tries.runOnce(importId, context)).toBe('postponed')
-  await release()
+  await unlock()
   expect(await tries.runOnce(importId)).toBe('completed')
   await tries.expectCompleted(importId)
 })
 
 test('a transaction that waits for another writer’s lock until its time limit is no failed try, not even the last one', async () => {
-  const release = await tries.lockProfile()
+  const unlock = await tries.lockProfile()
   const context = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 } }
   const importId = await tries.queue()
   expect(await tries.runOnce(importId, context)).toBe('postponed')
-  await release()
+  await unlock()
   expect(await tries.runOnce(importId, context)).toBe('completed')
   await tries.expectCompleted(importId)
 }, 90_000)
@@ -124,7 +126,7 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
       (broken: TcpProxy) => broken.set({ kind: 'fine' }),
     ],
   ])('%s', async (_, breakIt, mendIt) => {
-    const release = await tries.lockProfile()
+    const unlock = await tries.lockProfile()
     const importId = await tries.queue()
     for (let attempt = 0; attempt < attempts + 1; attempt++) {
       const running = tries.runOnce(importId, context)
@@ -135,25 +137,58 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
       expect(await running).toBe('postponed')
       expect(await tries.triesOf(importId)).toBe(0)
     }
-    await release()
+    await unlock()
     expect(await tries.runOnce(importId, context)).toBe('completed')
     await tries.expectCompleted(importId)
   })
 
-  test('and stays half-open until the claim is lost', async () => {
+  /** Lets an import lose its claim in silence, and another worker claim it. */
+  async function loseClaim(): Promise<string> {
     const importId = await tries.queue()
     const claimed = await claim(fixture, appId, importId)
     proxy.set({ kind: 'stall' })
     const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
     expect((await runImport({ ...context, settings }, claimed, noShutdown)).outcome).toBe('lost')
-    // Another worker has claimed the import by the time that Postgres answers again.
     await fixture.database.db
       .updateTable('imports')
       .set({ lease_until: new Date(0) })
       .execute()
     await claim(fixture, appId, importId)
     expect(await tries.triesOf(importId)).toBe(2)
+    return importId
+  }
+
+  test('and stays half-open until the claim is lost', async () => {
+    const importId = await loseClaim()
     proxy.set({ kind: 'fine' })
     await until('the try to be uncounted', async () => (await tries.triesOf(importId)) === 1)
   })
+
+  test('and breaks again before the worker learns that the try is uncounted, which happens once', async () => {
+    const importId = await loseClaim()
+    await countDiscounts()
+    await hold(fixture, 'discount', 'old.tries > new.tries', 'commit')
+    proxy.set({ kind: 'fine' })
+    await untilInTrigger(fixture.database.db)
+    proxy.reset()
+    await release(fixture, 'discount')
+    await until('the repetition', async () => {
+      const { rows } = await sql`select from discounts`.execute(fixture.database.db)
+      return rows.length === 2
+    })
+    expect(await tries.triesOf(importId)).toBe(1)
+  })
+
+  /** Makes Postgres note each statement that only uncounts a try, whether or not it finds the import. */
+  const countDiscounts = () =>
+    sql
+      .raw(`
+      create table discounts ();
+      create function note_discount() returns trigger language plpgsql as $$ begin
+        if current_query() like 'update "imports" set "tries" =%' then insert into discounts default values; end if;
+        return null;
+      end $$;
+      create trigger note_discount after update on imports for each statement execute function note_discount()
+    `)
+      .execute(fixture.database.db)
 })

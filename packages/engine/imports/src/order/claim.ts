@@ -263,20 +263,16 @@ export async function postpone(
 }
 
 /**
- * Discounts the try of a claim that was lost because Postgres did not answer. A later claim may have begun since. A
- * claim that was postponed after all is left alone: its try is already discounted.
+ * Discounts the try of a claim that was lost because Postgres did not answer. Later claims, which count a try each, may
+ * have begun since. Does nothing if a committed batch has discounted all tries, or if this one is discounted already.
  */
-export async function discountTry({ db }: ImportContext, { appId, importId, attempt }: Claim): Promise<void> {
+export async function discountTry({ db }: ImportContext, claim: ClaimedImport): Promise<void> {
   await db
     .updateTable('imports')
-    .set({ tries: sql<number>`greatest(tries - 1, 0)` })
-    .where('app_id', '=', appId)
-    .where('import_id', '=', importId)
-    .where(({ eb, and, or }) =>
-      or([
-        and([eb('attempt', '=', attempt), eb('state', '=', 'processing')]),
-        and([eb('attempt', '>', attempt), eb('state', 'in', ['queued', 'processing'])]),
-      ]),
-    )
+    .set({ tries: sql<number>`tries - 1` })
+    .where('app_id', '=', claim.appId)
+    .where('import_id', '=', claim.importId)
+    .where('state', 'in', ['queued', 'processing'])
+    .where('tries', '=', sql<number>`${claim.tries} + attempt - ${claim.attempt}`)
     .execute()
 }
