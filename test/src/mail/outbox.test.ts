@@ -84,7 +84,10 @@ test('mails over an app’s hourly limit wait for the next hour; none is lost, a
   expect(await dueMails(db, 10)).toEqual([other])
   expect(await mailer.send(other)).toEqual({ outcome: 'sent' })
 
+  await sql`update mails set next_attempt_at = now() - interval '1 hour' where state = 'waiting'`.execute(db)
   await letAnHourPass(large)
+  // It becomes overdue only then.
+  expect((await mailBacklog(db)).overdue).toBeLessThan(600)
   expect(await dueMails(db, 10)).toHaveLength(4)
   expect(await sendAll()).toBe(1)
   await letAnHourPass(large)

@@ -36,13 +36,16 @@ const isHourFull = sql`exists (
 
 /**
  * Returns the number of waiting mails, and for how many seconds the most overdue mail has been due (0 if no mail is
- * due). Mails that wait for their app's next hour are not due.
+ * due). Mails that wait for their app's next hour become due with it.
  */
 export async function mailBacklog(db: Database): Promise<{ waiting: number; overdue: number }> {
   const { rows } = await sql<{ waiting: number; overdue: number }>`
     select count(*) as waiting,
-      greatest(coalesce(extract(epoch from now() - min(next_attempt_at) filter (where not ${isHourFull})), 0), 0)::float8 as overdue
-    from mails where state = 'waiting'
+      greatest(extract(epoch from now() - min(
+        greatest(next_attempt_at, counts.began_at + interval '1 hour')
+      )), 0)::float8 as overdue
+    from mails left join mail_counts counts on counts.app_id = mails.app_id and counts.mails >= counts.most
+    where state = 'waiting'
   `.execute(db)
   return rows[0] ?? { waiting: 0, overdue: 0 }
 }
