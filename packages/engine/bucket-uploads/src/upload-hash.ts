@@ -59,11 +59,9 @@ async function hashesOfRequest(
     .orderBy('sequence_number', 'desc')
     .limit(1)
     .executeTakeFirst()
-  // The preceding release stores the same hash, so a repetition of an upload that it received makes no second import.
-  if (latest === undefined) return { uploadHash: hash('request', signature, md5), signatureHash, checksum }
-  const isImported = latest.state !== 'failed' && latest.state !== 'cancelled'
+  const isImported = latest !== undefined && latest.state !== 'failed' && latest.state !== 'cancelled'
   if (isImported && latest.checksum === checksum) return undefined
-  return { uploadHash: hash('request', signature, md5, latest.import_id), signatureHash, checksum }
+  return { uploadHash: hash('request', signature, md5, latest?.import_id ?? ''), signatureHash, checksum }
 }
 
 /** Hashes an object's key, its ETag, and the second in which it was stored. */
