@@ -8,7 +8,7 @@ const twoHours = 120 * minute
 function runWith(memory: (minutes: number) => number, sockets: (minutes: number) => number = () => 20): Sample[] {
   return Array.from({ length: 40 }, (_, index) => {
     const minutes = 3 * (index + 1)
-    return { atMs: minutes * minute, usage: { api: { memory: memory(minutes), sockets: sockets(minutes) } } }
+    return { atMs: minutes * minute, usage: { api: { memory: memory(minutes), heap: 50, sockets: sockets(minutes) } } }
   })
 }
 
