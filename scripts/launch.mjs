@@ -45,7 +45,7 @@ function installIfNeeded() {
   }
 }
 
-/** Runs the entry on the bundled Node with the same arguments, streams, signals and exit code. */
+/** Runs the entry on the bundled Node (design.md §1, Technology): same arguments, streams, signals and exit code. */
 function runOnNode24() {
   if (!existsSync(node24)) {
     console.error(

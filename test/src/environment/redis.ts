@@ -5,8 +5,8 @@ import { freePort } from './free-port.ts'
 import { endChild, killAtExit } from './program.ts'
 
 /**
- * Finds a Redis for tests: `REDIS_TEST_URL`, or a new redis-server if the program is on the path. Returns undefined if
- * there is neither. With `CI=true` it throws instead, so that no suite is skipped unnoticed.
+ * Finds a Redis for tests (design.md §2, npm test): `REDIS_TEST_URL`, or a new redis-server if the program is on the
+ * path. Returns undefined if there is neither. With `CI=true` it throws instead, so that no suite is skipped unnoticed.
  *
  * `ofItsOwn` ignores `REDIS_TEST_URL`, for tests that stop the server.
  */

@@ -1,7 +1,7 @@
 import { durationBetween, rateLimit, wholeNumber } from './formats.ts'
 import { withDefault } from './setting.ts'
 
-/** Settings of the limits on uploads of an app, on pages and forms of the dashboard, and on sign-ins. */
+/** Settings of the limits on uploads of an app (design.md §3), on pages and forms of the dashboard, and on sign-ins. */
 export const limitSettings = {
   RATE_LIMIT_BUCKET_IMPORT: withDefault(rateLimit, '600/10m', 'Uploads of an app to the bucket'),
   RATE_LIMIT_DASHBOARD_IMPORT: withDefault(rateLimit, '60/10m', 'Uploads for an app in the dashboard'),

@@ -26,8 +26,8 @@ export const queueNames = ['imports', 'exports', 'mails', 'webhooks', 'maintenan
 export const maxProfileKeys = 100_000
 
 /**
- * The only list of settings: the form, default and meaning of each environment variable. The table of docs/settings.md
- * is made from it.
+ * The only list of settings (design.md §3): the form, default and meaning of each environment variable. The table of
+ * docs/settings.md is made from it.
  */
 export const settings = {
   ...storeSettings,
