@@ -55,6 +55,7 @@ function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | un
 }
 
 describe('who imports whom', () => {
+  // design.md §1, Layout.
   test('packages have no cycles, tests included', () => {
     const edges = modules.map(
       ({ name, dependencies, devDependencies }) => [name, [...dependencies, ...devDependencies]] as const,

@@ -47,6 +47,7 @@ function refusalOf(error: unknown, { request }: FastifyReply): ErrorAnswer | und
   if (isOfMovingApp(error)) return errors.appMoves()
   if (error instanceof BodyTooLarge) return errors.bodyTooLarge(error.limitBytes)
   if (error instanceof BodyCutOff) return errors.bodyCutOff()
+  // design.md §3, Malformed JSON.
   const refuse = request.routeOptions.config.endpoint?.json?.refuse ?? errors.badRequest
   if (error instanceof TooManyValues) return refuse(tooManyValues)
   if (error instanceof JsonSyntaxError) return refuse(notJson)

@@ -12,6 +12,7 @@ test('the rates of the specification are the defaults', () => {
   })
 })
 
+// service.md, Rate rules.
 test('the setting of a limit has the name of its function', () => {
   const { limits } = readRates({ RATE_LIMIT_BULK_IMPORT: '3/60s' })
   expect(limits.bulk_import).toEqual({ requests: 3, windowMs: 60_000 })

@@ -71,6 +71,7 @@ export function limitRate(name: string, limiter: ApiRateLimiter, metrics: ApiMet
     // A repetition with an idempotency key costs nothing (second-day.md §4, Rate limit).
     const isFree = request.keyed?.isRepetition === true
     const count = await (isFree ? limiter.peek(subject, name, own) : limiter.count(subject, name, own))
+    // design.md §3, Rate limits.
     reply.header('X-RateLimit-Limit', count.limit)
     reply.header('X-RateLimit-Remaining', count.remaining)
     reply.header('X-RateLimit-Reset', Math.ceil((Date.now() + count.resetAfterMs) / 1000))

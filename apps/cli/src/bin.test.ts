@@ -11,6 +11,7 @@ test('the file that npx sluice runs lists the commands, wherever it is called', 
   expect(stdout).toContain('migrate')
 })
 
+// design.md §2, npm run -s sluice.
 test('npm run -s sluice prints what the command prints, and nothing else', async () => {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
   const { stdout, stderr } = await promisify(execFile)('npm', ['run', '-s', 'sluice', '--', '--help'], { cwd: root })

@@ -70,6 +70,7 @@ test('help lists the commands of API clients before those of operators, and othe
   expect(help).not.toMatch(/^ {2}(import|key|app) /m)
 })
 
+// design.md §2, Output.
 test('every list has --wide, and everything that does something has --json', async () => {
   const program = await openProgram(Object.keys(commands))
   const leaves = (command: Command): Command[] =>

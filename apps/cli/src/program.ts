@@ -141,6 +141,7 @@ class CommandOfSluice extends Command {
   }
 
   override action(...action: Parameters<Command['action']>): this {
+    // design.md §2, Output.
     const hasJson = this.options.some(({ long }) => long === '--json')
     if (!hasJson) this.option('--json', 'print one JSON document and nothing else on stdout')
     if (this.name() === 'list') this.option('--wide', 'show all columns, and cut nothing')

@@ -4,7 +4,8 @@ import { firstSteps, fullForm, openProgram } from './program.ts'
 
 /**
  * Runs the command of `sluice` that these arguments name, and prints its output, or its error on stderr
- * (design.md §2, Output). Returns the exit code: 0, 1 after a failure, 2 after wrong usage.
+ * (design.md §2, Output; design.md §2, npm run -s sluice). Returns the exit code: 0, 1 after a failure, 2 after wrong
+ * usage.
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   if (args.length === 0) {

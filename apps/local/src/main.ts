@@ -58,6 +58,7 @@ try {
 }
 process.exit(0)
 
+// design.md §2, Ports.
 function apps(): AppDefinition[] {
   const entry = (app: string) => fileURLToPath(new URL(`../../${app}/src/main.ts`, import.meta.url))
   return [

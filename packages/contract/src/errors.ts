@@ -1,7 +1,9 @@
 import { fileMessages, keyMessages, userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
 
-/** An answer that is not a success: the HTTP status and the JSON body (service.md, Errors). */
+/**
+ * An answer that is not a success: the HTTP status and the JSON body (service.md, Errors; design.md §3, Error bodies).
+ */
 export interface ErrorAnswer {
   status: number
   /** `Retry-After`: the same request may succeed then, s. */

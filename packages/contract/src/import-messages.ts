@@ -71,6 +71,7 @@ export const fileMessages = {
   declaredColumnsMissing: (keys: string) => `declared columns are missing: ${keys}`,
   keysNotRegistered: (keys: string) => `profile keys are not registered: ${keys}`,
   otherType: (key: string, type: string) => `${key} is registered as ${type}`,
+  // design.md §3, Placeholders in messages.
   tooManyKeys: (limit: number) => `This app has exceeded the limit of enabled user profile(${limit})`,
   fileGone: 'the uploaded file is gone',
   changesFileGone: 'the changes file was removed',

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isLonger, nameProblem } from './name.ts'
 
+// service.md, Limits.
 describe('a name', () => {
   test.each([
     ['white space alone', ' '],

@@ -16,6 +16,7 @@ import { overLength } from './import-messages.ts'
  */
 export function nameProblem(text: string, maxLength: number): string | undefined {
   if (text === '') return 'must not be empty'
+  // service.md, Limits.
   if (isLonger(text, maxLength)) return overLength(maxLength)
   return textProblem(text)
 }

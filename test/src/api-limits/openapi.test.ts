@@ -261,6 +261,7 @@ describe('answers are as documented', () => {
     Object.entries(own).map(([key, provocation]) => [id, key, provocation] as const),
   )
 
+  // design.md §3, Error file; design.md §3, Rate limits.
   test.each(cases)('%s, %s', async (id, key, provocation) => {
     const operation = operations.find(({ operationId }) => operationId === id)
     if (operation === undefined) throw new Error(`there is no operation ${id}`)
@@ -275,7 +276,7 @@ describe('answers are as documented', () => {
     if (operation.security.length > 0) for (const header of rateHeaders) expect(answer.headers).toHaveProperty(header)
   })
 
-  // service.md, Authentication 1.
+  // service.md, Authentication 1; design.md §3, Token missing.
   test.each(byId(withToken))(
     '%s without a token, with a wrong one, and with one that was replaced',
     async (_, operation) => {

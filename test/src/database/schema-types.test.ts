@@ -46,6 +46,7 @@ function columnsIn(body: string): Record<string, string> {
   return Object.fromEntries(columns.map(([, name = '', type = '']) => [name, familyOf(type)]))
 }
 
+// design.md §5, Tables.
 test('the types of the tables have the columns of the migrated database, as they are read', async () => {
   const database = await openTestDatabase()
   onTestFinished(database.close)

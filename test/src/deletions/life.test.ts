@@ -77,7 +77,7 @@ describe('the life of a deletion', () => {
     expect(await showUserDeletion(fixture.database.db, appId, 'alice')).toMatchObject({ state: 'started' })
   })
 
-  // design.md §3, Deleting.
+  // design.md §3, Deleting; design.md §3, Deletion: unknown user IDs.
   test('a user who registers between acceptance and completion is deleted too; one who registers afterwards stays', async () => {
     const appId = await openApp(fixture)
     await request(fixture, appId, ['late'], accepted)

@@ -35,6 +35,7 @@ test('the same row is written again after another row of the user, and is refuse
   expect(view).toMatchObject({ rows_applied: 0, rows_failed: 1 })
 })
 
+// design.md §3, Registering keys.
 test('a key that another request registers meanwhile has the registered type, in profiles and in the import’s view', async () => {
   const importId = await app.queue('user_id,k\nu1,1\nu2,2\n')
   let reads = 0

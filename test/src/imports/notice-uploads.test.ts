@@ -27,6 +27,7 @@ describe('uploads', () => {
     expect(await app.db.selectFrom('mails').selectAll().execute()).toEqual([])
   })
 
+  // service.md, States and transitions.
   test('a slow upload that began in time and ends after that is not lost', async () => {
     const importId = await app.awaitUpload()
     await app.age(importId, 400)

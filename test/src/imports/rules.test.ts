@@ -46,7 +46,7 @@ describe('row messages', () => {
     expect(profiles).toEqual({ u1: {}, u2: {}, u3: {} })
   })
 
-  // design.md §3, A row with any error.
+  // design.md §3, A row with any error; design.md §3, Placeholders in messages.
   test('a row with several errors is in the error file once, with all messages in column order, too many values first', async () => {
     const { errors, view } = await run('a,user_id,b\nx,nobody,2026-13-01,more\n', { a: 'int', b: 'datetime' })
     expect(errors).toBe(
@@ -186,6 +186,7 @@ describe('inference of a new key', () => {
     await small.close()
   })
 
+  // design.md §3, Inference.
   test('a column without a value in those rows is decided by the first batch that has one', async () => {
     const small = await openImportFixture({ INFERENCE_ROWS: '1', BATCH_ROWS: '2' })
     const appId = await openApp(small, ['u1', 'u2', 'u3'])
@@ -207,6 +208,7 @@ describe('inference of a new key', () => {
   })
 })
 
+// design.md §3, Placeholders in messages.
 describe('file-level errors fail the import, apply nothing and are reported in the mail', () => {
   const refused: [string, Buffer | string, string][] = [
     ['an empty file', '', 'empty file'],

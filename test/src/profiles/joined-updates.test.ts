@@ -64,6 +64,7 @@ test('updates of several apps at the same moment are each applied to their own a
   }
 })
 
+// design.md §3, Profile update.
 test('a refused update leaves nothing, and the updates joined with it are applied', async () => {
   const [app, other] = [await openApp(), await openApp()]
   const updates = [

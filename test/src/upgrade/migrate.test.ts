@@ -8,6 +8,7 @@ const newer = {
   '9999-newer': { up: async (db) => void (await sql`create table newer (id integer)`.execute(db)) },
 } satisfies typeof migrations
 
+// design.md §2, Migration.
 test('processes that migrate an empty database at once apply each migration once', async () => {
   const { url } = await openDatabase({ migrated: false })
   const applied = await Promise.all([migrate(url), migrate(url), migrate(url)])

@@ -11,7 +11,7 @@ import { withAudit } from '../audit.ts'
 import { print, printList } from '../output.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Adds `sluice keys` (second-day.md §1, Command line; changes.md §4). */
+/** Adds `sluice keys` (design.md §2, Key list; second-day.md §1, Command line; changes.md §4). */
 export function addKeyCommands(keys: Command): void {
   const list = keys
     .command('list')

@@ -90,7 +90,10 @@ async function* inBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, 
   if (filled > 0) yield block.subarray(0, filled)
 }
 
-/** Passes bytes through if the first two are the magic bytes of gzip. Throws {@link FileError} otherwise. */
+/**
+ * Passes bytes through if the first two are the magic bytes of gzip. Throws {@link FileError} otherwise
+ * (service.md, Errors: 400).
+ */
 async function* startingWithMagic(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of source) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorFileHeader } from './error-file.ts'
 
-// service.md, Error CSV file.
+// service.md, Error CSV file; design.md §3, Error file.
 describe('the header of an error file', () => {
   test.each([
     ['begins with SERVICE_ERRORS', ['user_id', 'age'], 'SERVICE_ERRORS,user_id,age\n'],

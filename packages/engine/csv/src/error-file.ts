@@ -2,8 +2,8 @@ import { serviceErrorsColumn } from '@sluice/contract/import-messages'
 import { LineWriter } from './line-writer.ts'
 
 /**
- * Returns the header of an error file in UTF-8 (service.md, Error CSV file). It is SERVICE_ERRORS followed by the
- * uploaded columns, without an uploaded SERVICE_ERRORS.
+ * Returns the header of an error file in UTF-8 (service.md, Error CSV file; design.md §3, Error file). It is
+ * SERVICE_ERRORS followed by the uploaded columns, without an uploaded SERVICE_ERRORS.
  *
  * @example
  * ```ts

@@ -70,6 +70,7 @@ describe('readHeader returns the names and the start of the data', () => {
   })
 })
 
+// design.md §3, CSV dialect.
 describe('readHeader refuses', () => {
   const latin1 = Buffer.from('user_id,caf\xe9,na\xefve\n', 'latin1')
   const long = 'x'.repeat(256)

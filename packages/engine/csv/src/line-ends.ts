@@ -9,7 +9,7 @@ export function pastCrs(bytes: Uint8Array, from: number): number {
 
 /**
  * Returns the offset at which a line's content ends: before LF and all CRs directly before it, or before the CRs at the
- * end of the file. Accepts the offsets of the line's start and end.
+ * end of the file (design.md §3, CSV dialect). Accepts the offsets of the line's start and end.
  */
 export function contentEnd(bytes: Uint8Array, start: number, lineEnd: number): number {
   let end = bytes[lineEnd - 1] === lf ? lineEnd - 1 : lineEnd

@@ -118,6 +118,7 @@ describe('readRows', () => {
     )
   })
 
+  // design.md §1, Technology.
   test('reads a well-formed document in chunks as csv-parse reads the whole document', async () => {
     await fc.assert(
       fc.asyncProperty(tableAndDocument, cuts, async ({ document }, shares) => {

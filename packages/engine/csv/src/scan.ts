@@ -37,7 +37,10 @@ export function restart(scan: Scan, state: 'field' | 'quoted', at: number): Scan
   return scan
 }
 
-/** Continues the scan until the record ends, its quoting breaks, or the offset `end` is reached (exclusive). */
+/**
+ * Continues the scan until the record ends, its quoting breaks, or the offset `end` is reached (exclusive;
+ * design.md §3, CSV dialect).
+ */
 export function scanRecord(data: Uint8Array, scan: Scan, end: number): void {
   let { state, at } = scan
   const { separator } = scan

@@ -28,8 +28,9 @@ interface Step {
 
 /**
  * Every column and every prefix of the bucket that can hold what clients sent about users, by the steps that a
- * completion takes in this order (design.md §3, Deleting). A test compares the list with the schema and with the
- * stores. Each step commits on its own, may be repeated, and throws if the process shuts down.
+ * completion takes in this order (design.md §3, Deleting; design.md §3, Deletion: unknown user IDs). A test compares
+ * the list with the schema and with the stores. Each step commits on its own, may be repeated, and throws if the
+ * process shuts down.
  */
 export const userData: readonly Step[] = [
   {

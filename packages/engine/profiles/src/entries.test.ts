@@ -4,6 +4,7 @@ import { checkEntries } from './entries.ts'
 
 // service.md, What the service does; service.md, Profile entry; design.md §3, Standard profiles.
 describe('entries of a profile update', () => {
+  // design.md §3, Profile update.
   test('are returned in the same order, repeated keys too, with datetimes in UTC and without other members', () => {
     const entries = [
       { key: 'at', type: 'datetime', value: '2026-01-01T09:00:00+09:00', more: 1 },

@@ -24,6 +24,7 @@ import { parseJsonValue } from './values/json.ts'
  * ```
  */
 export function checkEntries(entries: readonly JsonObject[]): { entries: ProfileEntry[] } | { messages: string[] } {
+  // design.md §3, Profile update.
   const checked: ProfileEntry[] = []
   const messages: string[] = []
   for (const [index, entry] of entries.entries()) {

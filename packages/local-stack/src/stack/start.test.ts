@@ -21,6 +21,7 @@ beforeEach(async () => {
 
 // design.md §2, Embedded parts.
 describe('a stack', () => {
+  // design.md §2, Ports.
   test('starts every part, passes their addresses to the apps, and leaves nothing running', async () => {
     let prepared: Environment = {}
     const prepare = async (env: Environment) => {

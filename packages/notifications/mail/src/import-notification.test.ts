@@ -86,6 +86,7 @@ test('the mail of an import that keeps changes has their counts, and no link to 
   expect(text + html).not.toMatch(/http|removed/)
 })
 
+// design.md §3, Error file's size.
 test('if the error file omits rows, the mail states the first omitted row, or that there is no file', () => {
   const partial = { url: 'http://api.test/error_files/x', days: 7 }
   const mail = importNotification({ ...ended, rowsFailed: 900, errorFile: partial, errorFileEndsBeforeRow: 1_234_567 })

@@ -183,7 +183,10 @@ function whatStays({ dryRun, state, rowsApplied }: EndedImport): string | undefi
   return `The rows that had been applied before the ${state === 'failed' ? 'failure' : 'cancellation'} stay applied: ${count.format(rowsApplied)}.`
 }
 
-/** Returns a sentence about the rows with errors that the error file omits; undefined if it omits none. */
+/**
+ * Returns a sentence about the rows with errors that the error file omits (design.md §3, Error file's size); undefined
+ * if it omits none.
+ */
 function whatIsMissing({ errorFile, errorFileEndsBeforeRow: row }: EndedImport): string | undefined {
   if (row === undefined) return undefined
   return errorFile === undefined

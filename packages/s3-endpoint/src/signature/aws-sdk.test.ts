@@ -55,6 +55,7 @@ async function signedBySdk({ key, query, headers }: Parts): Promise<SignedReques
   return signed.promise
 }
 
+// design.md §1, Technology.
 test('a request that the AWS SDK signs is accepted, whatever its path, parameters and headers', async () => {
   const name = fc.string({ unit: fc.constantFrom(..."aBz-_.!*()' é"), minLength: 1, maxLength: 4 })
   const text = fc.string({ unit: fc.constantFrom(..."aB/-_.~!*()'+&=%\t\u0001 é😀"), maxLength: 8 })

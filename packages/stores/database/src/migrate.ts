@@ -31,8 +31,9 @@ const lockPauseMs = 1_000
 const lockTries = 200
 
 /**
- * Brings the schema up to date, and returns the names of the migrations that it applied. Several processes may call
- * this at once: the migrator takes a lock. Services may run meanwhile: no migration waits longer than 2 s for a lock.
+ * Brings the schema up to date (design.md §2, Migration), and returns the names of the migrations that it applied.
+ * Several processes may call this at once: the migrator takes a lock. Services may run meanwhile: no migration waits
+ * longer than 2 s for a lock.
  *
  * Throws the error of the migration that failed; the preceding migrations stay applied. Throws if Postgres is too old,
  * or if the database has a migration that is not in `all`: a newer version made its schema.

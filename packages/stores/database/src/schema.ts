@@ -44,9 +44,9 @@ import type {
 } from './schema-service.ts'
 
 /**
- * The tables as Kysely sees them. `migrations/` holds the SQL that creates them. Every primary key begins with `app_id`
- * (design.md §5, Primary keys), so that the database can be sharded by app. The exceptions are tables that belong to no
- * app: tables of the whole service, and tables of people, who may be members of several apps.
+ * The tables as Kysely sees them (design.md §5, Tables). `migrations/` holds the SQL that creates them. Every primary
+ * key begins with `app_id` (design.md §5, Primary keys), so that the database can be sharded by app. The exceptions are
+ * tables that belong to no app: tables of the whole service, and tables of people, who may be members of several apps.
  *
  * Terms, the same in code, SQL, API and documents:
  * - app: a customer of the service, with one API token, its users and its profile keys

@@ -14,6 +14,7 @@ test.each([
   expect(attachment(name)).toBe(header)
 })
 
+// design.md §3, Error file.
 test('whatever the name is, the header has one line in ASCII, and the name no path', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => {

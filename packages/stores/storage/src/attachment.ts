@@ -14,6 +14,7 @@ const longestName = 100
 export function attachment(fileName: string): string {
   // Controls, also those of the direction of text, surrogates, and what Windows does not permit.
   const safe = fileName.toWellFormed().replaceAll(/[\p{C}\p{Zl}\p{Zp}\ufffd"*/:<>?\\|]/gu, '_')
+  // design.md §3, Error file.
   const dot = safe.lastIndexOf('.')
   const [base, extension] = dot < 1 ? [safe, ''] : [safe.slice(0, dot), safe.slice(dot)]
   const name = [...base].slice(0, longestName).join('') + extension

@@ -21,6 +21,7 @@ export function presignCalls(client: S3Client, Bucket: string): Pick<Storage, 'p
       return await getSignedUrl(client, new PutObjectCommand(about), { expiresIn, signableHeaders })
     },
 
+    // design.md §3, Error file.
     async presignDownload(Key, fileName, contentType = 'text/csv; charset=utf-8') {
       const command = new GetObjectCommand({
         Bucket,

@@ -24,7 +24,7 @@ const codes = new Map<ProblemText, number>(problemTexts.map((text, code) => [tex
 /** Codes per column in a {@link Problem}: more than there are texts. */
 const codesPerColumn = 16
 
-/** Stands for the row as a whole. It sorts before the first column. */
+/** Stands for the row as a whole. It sorts before the first column (design.md §3, Placeholders in messages). */
 const wholeRow = -1
 
 /**

@@ -70,6 +70,7 @@ function checkRow(
   const user = batch.users[number] ?? noUser
   const precedingProblems = findings.rows.length
   const { bytes, count } = cells
+  // service.md, Error CSV file.
   if (count > names.length) note(findings, number, tooManyValues)
   const idProblem = user === noUser ? userIdCellProblem(cells, areText, userIdIndex) : undefined
   if (idProblem !== undefined) note(findings, number, idProblem)

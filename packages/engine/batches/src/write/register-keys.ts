@@ -43,6 +43,7 @@ export async function registerUsedKeys(
   const changed = new Map<ProfileColumn, ValueType>()
   for (const column of columns) {
     const type = types.get(column.key)
+    // design.md §3, Registering keys.
     if (type !== undefined && type !== column.type) changed.set(column, type)
   }
   const refused = [...changed].filter(([{ declared }]) => declared !== undefined)

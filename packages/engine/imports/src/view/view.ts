@@ -211,6 +211,7 @@ export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSu
     error: row.error,
     error_file_url: link('errors', row.error_file_secret),
     changes_file_url: link('changes', row.changes_file_secret),
+    // design.md §3, Error file's size.
     ...(row.error_file_ends_before_row !== null && { error_file_ends_before_row: row.error_file_ends_before_row }),
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,

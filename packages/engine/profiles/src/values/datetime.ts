@@ -32,6 +32,7 @@ export function parseDatetime(text: string, { requireOffset = false }: DatetimeO
   const days = Math.floor(minutes / minutesPerDay)
   const date = days === 0 ? text.slice(0, 10) : shiftDate(Number(year), Number(month), Number(day) + days)
   if (date === undefined) return undefined
+  // service.md, Endpoints 2.
   return `${date} ${clock(minutes - days * minutesPerDay)}:${second}.${fraction.slice(0, 3).padEnd(3, '0')}`
 }
 

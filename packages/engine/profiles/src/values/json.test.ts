@@ -11,7 +11,7 @@ function json(text: string): unknown {
   return typeof value === 'number' ? new JsonNumber(text) : value
 }
 
-// service.md, Profile entry; design.md §3, Strings.
+// service.md, Profile entry; design.md §3, Strings; design.md §3, Types.
 describe('a JSON value', () => {
   test.each([
     ['string', '""', ''],
