@@ -119,6 +119,7 @@ async function completeOrReleaseKey(
   const { statusCode: status } = reply
   if (keyed.isRecorded && status < 400) return
   const { bodyHash: requestHash } = keyed
+  // second-day.md §4, Keys.
   const isKept = status < 500 && status !== 429 && requestHash !== undefined && typeof payload === 'string'
   if (!isKept) return await releaseKey(db, claim)
   const body = payload.length > longestKeptBody && canBeMadeAgain(request) ? null : payload

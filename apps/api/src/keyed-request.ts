@@ -16,7 +16,7 @@ export class KeyedRequest {
     for (const value of Object.values(Object(params))) this.#hash.update(`${value}\n`)
   }
 
-  /** SHA-256 of the parameters of the path and of the body; undefined until the body was read to its end. */
+  /** SHA-256 of the path's parameters and of the body (second-day.md §4, Keys); undefined until the body was read. */
   get bodyHash(): Buffer | undefined {
     return this.#bodyHash
   }

@@ -2,13 +2,15 @@ import { unknownSettings } from '@sluice/config'
 import { expect, test } from 'vitest'
 import { rateSettings, readRates } from './rate-limiting.ts'
 
-// service.md, Limits.
+// service.md, Limits; second-day.md §3, Exports; changes.md §3, Asking for it.
 test('the rates of the specification are the defaults', () => {
   expect(readRates({}).limits).toMatchObject({
     deletion: { requests: 1_000, windowMs: 60_000 },
     profile_update: { requests: 1_000, windowMs: 60_000 },
     bulk_import: { requests: 10, windowMs: 600_000 },
     bulk_import_v2: { requests: 10, windowMs: 600_000 },
+    export: { requests: 10, windowMs: 600_000 },
+    import_undo: { requests: 100, windowMs: 600_000 },
   })
 })
 

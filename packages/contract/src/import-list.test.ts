@@ -5,6 +5,7 @@ import { importCursor, importListQuery, importWaitQuery } from './import-list.ts
 
 const parse = (query: object) => checkRequest(importListQuery, query)
 
+// second-day.md §3, List of imports.
 test('without parameters, a page has the newest 20 imports', () => {
   expect(parse({})).toEqual({ value: { limit: 20 } })
   expect(parse({ state: '', source: '', limit: '', cursor: '' })).toEqual({ value: { limit: 20 } })
@@ -53,6 +54,7 @@ test.each([
   expect(parse(query)).toEqual({ messages: [expect.stringContaining(message)] })
 })
 
+// second-day.md §3, List of imports.
 test('every invalid parameter has its own message', () => {
   expect(parse({ state: 'x', source: 'x', limit: 'x', cursor: 'x' })).toEqual({
     messages: ['state', 'source', 'limit', 'cursor'].map((name) => expect.stringMatching(`^${name} `)),

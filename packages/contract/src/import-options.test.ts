@@ -7,6 +7,7 @@ import { keyProblem } from './profile-keys.ts'
 const valid = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
 const requestWith = (members: object) => checkRequest(importRequest, { ...valid, ...members })
 
+// second-day.md §1, File name; second-day.md §2, Clear marker.
 describe('optional members of the first request', () => {
   test('are returned as they were given', () => {
     const members = {
@@ -20,6 +21,7 @@ describe('optional members of the first request', () => {
     expect(requestWith(members)).toMatchObject({ value: members })
   })
 
+  // changes.md §1, Asking for it.
   test('may ask to register new keys and to keep changes', () => {
     const members = { new_keys: 'register', keep_changes: true, hold_if: 'never' }
     expect(requestWith(members)).toMatchObject({ value: members })

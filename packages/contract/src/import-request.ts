@@ -171,6 +171,7 @@ const members = z.object({
     description:
       'Extension of Sluice: with `refuse`, a file with columns that are neither registered nor declared fails. Default: the setting of the app.',
   }),
+  // changes.md §1, Asking for it.
   keep_changes: oneOf([true, false], undefined, 'keep_changes must be true or false', {
     type: 'boolean',
     description:
@@ -208,6 +209,7 @@ const members = z.object({
     description:
       "Extension of Sluice: a cell that equals this text removes the key from the user's profile. An empty cell still changes nothing.",
   }),
+  // second-day.md §1, File name.
   file_name: text('file_name', fileNameProblem, {
     maxLength: limits.fileNameLength,
     description: 'Extension of Sluice: the name of the file, which lists and mails show.',

@@ -6,6 +6,7 @@ import { valueTypes } from './value-type.ts'
 
 const zip = { key: 'zip', type: 'string' }
 
+// second-day.md §1, Profile keys.
 describe('a registration of keys', () => {
   test('has 1 to 500 keys with their types, and a key may be repeated with its type', () => {
     const given = [zip, { key: ' born ', type: 'datetime' }, zip]

@@ -173,6 +173,7 @@ describe('the document', () => {
     },
   )
 
+  // second-day.md, Extensions.
   test('marks extensions of the documented service, in the text too', () => {
     const marked = operations.filter((operation) => operation['x-sluice-extension'])
     const described = operations.filter(({ description }) => description.startsWith('Extension of Sluice.'))
@@ -261,7 +262,7 @@ describe('answers are as documented', () => {
     Object.entries(own).map(([key, provocation]) => [id, key, provocation] as const),
   )
 
-  // design.md §3, Error file; design.md §3, Rate limits.
+  // design.md §3, Error file; design.md §3, Rate limits; changes.md §1, The changes file; changes.md §3, Asking for it.
   test.each(cases)('%s, %s', async (id, key, provocation) => {
     const operation = operations.find(({ operationId }) => operationId === id)
     if (operation === undefined) throw new Error(`there is no operation ${id}`)

@@ -23,6 +23,7 @@ const get = (path: string, by: App | undefined = app) => send(api, by, path, und
 const exportsOf = ({ appId }: App) =>
   api.database.db.selectFrom('exports').select(['export_id', 'keys']).where('app_id', '=', appId).execute()
 
+// second-day.md §3, Exports.
 describe('a request for an export', () => {
   test.each([
     [{}, null],
@@ -79,6 +80,7 @@ describe('a request for an export', () => {
   }, 60_000)
 })
 
+// second-day.md §3, Exports.
 describe('the state of an export', () => {
   test('of another app, or of none, is not found', async () => {
     await send(api, app, '/v1/exports', {})

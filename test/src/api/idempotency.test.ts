@@ -105,6 +105,7 @@ describe.each([
   })
 })
 
+// second-day.md §4, Keys.
 describe('a first request of v3', () => {
   test('is repeated with an address that works while its upload is awaited, and as it was afterwards', async () => {
     const first = await post(bulkImport, declaration, 'key-1')
@@ -206,6 +207,7 @@ test('a request without a body is repeated like any other', async () => {
   expect((await undo({ dry_run: true })).status).toBe(422)
 })
 
+// changes.md §3, Asking for it.
 test('a key that undid one import is refused for another import', async () => {
   const undo = (importId: string) => post(`${bulkImport}/${importId}/undo`, {}, 'key-1')
   const request = async (key: string) => String((await post(bulkImport, declaration, key)).headers['x-import-id'])
@@ -216,6 +218,7 @@ test('a key that undid one import is refused for another import', async () => {
   expect(await undo(second)).toMatchObject({ status: 422 })
 })
 
+// second-day.md §4, Keys.
 describe('a response that is not kept', () => {
   test('429 of too many waiting imports: the repetition is handled when there is room', async () => {
     const small = await openTestApi({ WAITING_IMPORTS_LIMIT: '1' })

@@ -197,6 +197,7 @@ describe('PATCH', () => {
   })
 })
 
+// changes.md §4.
 test('a disabled key: updates are refused, users and exports leave it out, and its value can be removed', async () => {
   const app = await openApp(api, ['u1', 'u2'])
   const update = (user: string, ...entries: object[]) =>

@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
+// changes.md §2, The decision.
 test('the page of an import says why it is held, and applies it after one approval, which says whether it can be undone', async () => {
   const { appId, email } = await openAppWith(dashboard, ['u1', 'u2'])
   const fixture = fixtureOf(dashboard)

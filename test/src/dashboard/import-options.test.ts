@@ -207,6 +207,7 @@ describe('the file of a dry run', () => {
   })
 })
 
+// second-day.md §1, Warnings.
 test('the page of an import shows its warnings as text, and the list the name of its file', async () => {
   const answer = await visitor.postFile(app.page, 'people.csv', new Blob(['user_id,<b>zip\nu1,007\n']))
   const location = answer.headers.get('location') ?? ''
@@ -220,6 +221,7 @@ describe('the settings page', () => {
   const settings = () => `/apps/${app.appId}/settings`
   const chosen = async () => (await visitor.get(settings())).text.match(/value="(\w+)" checked/)?.[1]
 
+  // second-day.md §1, New keys.
   test('sets what imports do with new columns, and the next upload obeys', async () => {
     expect(await chosen()).toBe('register')
     expect((await visitor.post(`${settings()}/imports`, { new_keys: 'refuse' }, settings())).status).toBe(303)
@@ -230,6 +232,7 @@ describe('the settings page', () => {
     expect(view).toMatchObject({ state: 'failed', error: 'profile keys are not registered: zip, n' })
   })
 
+  // changes.md §2, Asking for it.
   test('sets the bounds above which imports are held, and names the field of a wrong number', async () => {
     const set = (fields: Record<string, string>) =>
       visitor.post(`${settings()}/imports`, { new_keys: 'register', ...fields }, settings())

@@ -111,6 +111,7 @@ test('the list of imports shows the share of a running gzip file, and what reque
   expect(page.text).toMatch(/value="25".* by API token …abcd/s)
 })
 
+// second-day.md §6, All imports.
 test('the list of imports has pages, newest first', async () => {
   const { appId, email } = await openAppWith(dashboard, [])
   const fixture = fixtureOf(dashboard)

@@ -76,6 +76,7 @@ const cleared = new Set(userData.flatMap(({ clears }) => clears))
 const clearedColumns = [...cleared].filter((name) => !name.includes('/')).toSorted()
 const clearedPrefixes = [...cleared].filter((name) => name.includes('/'))
 
+// changes.md §1, Elsewhere.
 test('each column with text or bytes is cleared by a completion, or is known to hold nothing about users', async () => {
   const { db, close } = await openTestDatabase()
   onTestFinished(close)

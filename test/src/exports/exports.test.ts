@@ -77,6 +77,7 @@ describe('the file of an export', () => {
     expect(await exportApp(fixture, await openApp(fixture))).toBe('user_id\n')
   })
 
+  // second-day.md §3, Exports.
   test('is counted and linked, and the link downloads the file under its name', async () => {
     const exportId = await request(fixture, appId)
     expect(await show(fixture, appId, exportId)).toMatchObject({
@@ -114,6 +115,7 @@ describe('the file of an export', () => {
   })
 })
 
+// second-day.md §3, Export file.
 describe('an import of an export', () => {
   test('changes nothing', async () => {
     const exported = await exportApp(fixture, appId)

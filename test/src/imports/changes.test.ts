@@ -29,6 +29,7 @@ test('a first import adds each value, and its changes file has them in the order
   expect(view.rows_changed).toBe(2)
 })
 
+// changes.md §1, Counts.
 test('each row is compared with what the rows before it left, wherever batches end', async () => {
   await app.importFile('user_id,plan,score\nu1,a,1\nu4,x,2.50\n', { profileTypes: { score: 'decimal' } })
   const rows = ['u1,b,1', 'u1,a,', 'u2,new,3', 'u1,#,#', 'u1,c,', 'u4,x,2.5', 'u2,#,#', 'u2,again,', 'u4,,4.0']

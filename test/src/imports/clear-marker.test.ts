@@ -48,6 +48,7 @@ test('for a user without a profile, it stores the other values of the row and no
   expect(rows).toEqual([{ user_id: 'u1' }])
 })
 
+// second-day.md §2, Clear marker.
 test('it neither counts for a type nor registers a key, and is not compared with user_id', async () => {
   const { view } = await apply('user_id,only,n\nu1,#N/A,#N/A\n#N/A,#N/A,5\n')
   expect(view).toMatchObject({ rows_applied: 2, types: { n: 'int' }, warnings: [] })

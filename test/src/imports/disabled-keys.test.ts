@@ -39,6 +39,7 @@ test('the column of a disabled key is not checked, applied, typed or cleared, an
   expect((await app.profiles()).u3).toEqual({})
 })
 
+// changes.md §1, Counts.
 test('values of a disabled key count as stored: a user who has only those is not created', async () => {
   await app.importFile('user_id,n\nu1,1\n')
   await set(false, 'n')
@@ -46,6 +47,7 @@ test('values of a disabled key count as stored: a user who has only those is not
   expect(view.changes?.rows).toEqual({ created: 0, changed: 1 })
 })
 
+// changes.md §4.
 test('a disabled key is registered: new keys may be refused, and its type declared, but no other type', async () => {
   await app.importFile('user_id,n\nu1,1\n')
   await set(false, 'n')

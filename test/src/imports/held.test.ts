@@ -49,6 +49,7 @@ const refusalOfUndo = (importId: string) =>
 
 // changes.md §2, The check.
 describe('the check', () => {
+  // changes.md §2, Held.
   test('swapped columns change nothing, and an approval applies them', async () => {
     await app.importFile(stored)
     const before = await app.profiles()
@@ -144,6 +145,7 @@ describe('the check', () => {
     expect(await app.run(await app.queue(bytes))).toMatchObject({ outcome: 'completed' })
   })
 
+  // changes.md §2, Held.
   test('a dry run shows why an import would be held, and completes', async () => {
     const dryRun = await check(stored, { new_keys: 1, failed_percent: 0 }, { dryRun: true })
     expect(dryRun.view).toMatchObject({ state: 'completed', held: { reasons: ['new_keys is 2, over 1'], until: null } })

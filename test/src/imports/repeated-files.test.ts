@@ -129,6 +129,7 @@ describe('a deletion that completes while the file is applied', () => {
   })
 })
 
+// changes.md §4.
 test('after a key is enabled, no row is known, and its values are written', async () => {
   const setKey = (enabled: boolean) => changeKeys(app.db, app.appId, { keys: ['l'], enabled }, 500)
   await setKey(false)

@@ -48,6 +48,7 @@ test('first profiles and changed profiles in the same batch are counted together
   expect(await changedBy('user_id,score\nu0,9\nu1,1\nu2,2\nu3,3\n')).toEqual([4, 3])
 })
 
+// changes.md §1, Counts.
 test('rows of one user count one by one, as the preceding rows leave the profile, wherever batches end', async () => {
   const rows = [
     'u1,1,a',

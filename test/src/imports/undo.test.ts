@@ -64,6 +64,7 @@ test('an import and its undo leave what was before, and so does the undo of the 
 const withoutEmpty = (profiles: Awaited<ReturnType<typeof profilesOf>>) =>
   Object.fromEntries(Object.entries(profiles).filter(([, values]) => Object.keys(values).length > 0))
 
+// changes.md §3, What it does.
 test('values that changed since stay and are reported with their last line; restored ones are left alone', async () => {
   const appId = await openApp(fixture, ['u1', 'u2', 'u3'])
   await importFile(fixture, appId, 'user_id,plan,n\nu1,a,1\nu2,a,1\nu3,a,1\n')
@@ -96,6 +97,7 @@ test('a changes file that is loaded and undone in several transactions is undone
   expect(await profilesOf(fixture, appId)).toEqual(before)
 })
 
+// changes.md §3, What it does.
 test('rows that an undo took back are applied again by the same file', async () => {
   const appId = await openApp(fixture, ['u1'])
   const file = 'user_id,plan\nu1,a\n'
@@ -129,6 +131,7 @@ test('only what an ended import kept can be undone, and only once', async () => 
   expect(await refusal(appId, importId)).toBeUndefined()
 })
 
+// changes.md §3, Allowed.
 test('an undo fails if the changes file was removed after the request', async () => {
   const appId = await openApp(fixture, ['u1'])
   const { view } = await importFile(fixture, appId, 'user_id,n\nu1,1\n', keep)

@@ -62,12 +62,14 @@ describe('without keys in the settings', () => {
   })
 })
 
+// second-day.md §7, Storage.
 test.each(['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'])('%s alone is refused at the start', (name) => {
   expect(() => open({ [name]: 'test' })).toThrow(
     'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must both be set, or neither',
   )
 })
 
+// second-day.md §7, Storage.
 test.each([
   [true, 'https://s3.example.com/bucket/key?'],
   [false, 'https://bucket.s3.example.com/key?'],

@@ -19,6 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => dashboard.close())
 
+// second-day.md §6, Audit log.
 test('the pages show the log of the app to its members and the log of all apps to operators, and offer it as a file', async () => {
   const other = await openApp(dashboard, 'Other', 'eve@example.com')
   const event = { who: { type: 'cli', name: 'root' }, what: 'app.create', target: '<i>other</i>' } as const

@@ -46,6 +46,7 @@ test('every route of the dashboard that may change something is in a list', () =
   expect(names(true).sort()).toEqual(silent.toSorted())
 })
 
+// second-day.md §6, Limits.
 test.each(Object.entries(recorded))('%s leaves its entry', async (_, action) => {
   const { status, target } = await action.do(site)
   expect(status).toBe(action.status ?? 303)

@@ -150,6 +150,7 @@ test('every command is in a list', async () => {
   expect(namesOf(program).sort()).toEqual([...Object.keys(recorded), ...silent].sort())
 })
 
+// changes.md §3, Asking for it.
 test('every command that changes something leaves its entry', async () => {
   for (const [name, { what, args, ofAll, outcome = 'done' }] of Object.entries(recorded)) {
     const { code, output, json } = await sluice(database, [...name.split(' '), ...(await args())], {

@@ -22,6 +22,7 @@ test('limits that are not valid stay in the form, with what limits look like', a
   expect(refused.text).toMatch(/name="bulk_import" value="5\/0m".+name="profile_keys" [^>]*value="600"/s)
 })
 
+// second-day.md §6, Pauses.
 describe('pausing', () => {
   test('an operator pauses and resumes an app with a button; its members see that imports are paused', async () => {
     const operator = await signIn(dashboard, 'operator@example.com')

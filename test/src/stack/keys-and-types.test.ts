@@ -119,7 +119,7 @@ test('import declares types, refuses new keys, and removes values; the view name
   expect(missing.stderr).toContain('declared columns are missing: zipp')
 })
 
-// second-day.md §1, New keys.
+// second-day.md §1, New keys; changes.md §1, Asking for it.
 test('app set changes the default for every route, and a first request overrides it', async () => {
   const { appId, token } = await openApp(stack, ['u1'])
   const set = await stack.sluice('app', 'set', '--app', String(appId), '--new-keys', 'refuse')

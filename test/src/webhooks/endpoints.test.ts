@@ -107,6 +107,7 @@ describe('an endpoint', () => {
 })
 
 describe('a secret', () => {
+  // second-day.md §5, Endpoints.
   test('is not in the database in plain text', async () => {
     const { secret } = await openEndpoint(fixture, receiver.url)
     const { encrypted_secret: stored } = await fixture.db
@@ -117,6 +118,7 @@ describe('a secret', () => {
     expect(stored.includes(Buffer.from(secret.slice(6), 'base64'))).toBe(false)
   })
 
+  // second-day.md §5, Endpoints.
   test('that replaces another signs every attempt from now on', async () => {
     const { endpointId, secret } = await openEndpoint(fixture, receiver.url)
     expect(await isSignedWith(secret)).toBe(true)

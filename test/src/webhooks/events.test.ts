@@ -34,6 +34,7 @@ async function viewOf(importId: string) {
 
 // second-day.md §5, Event bodies.
 describe('an import', () => {
+  // changes.md §1, Elsewhere.
   test('that completes has an event with its view, without the link to the error file', async () => {
     const { view } = await importFile(fixture, appId, 'user_id,name\nalice,Alice\nnobody,x\n')
     const { link, rest } = await viewOf(view.import_id)

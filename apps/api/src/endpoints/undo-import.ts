@@ -21,7 +21,7 @@ const undoRequest = z
   )
   .meta({ id: 'UndoRequest' })
 
-/** Undoes an import (changes.md §3). */
+/** Undoes an import (changes.md §3, Asking for it). */
 export const undoImport = endpoint({
   id: 'undoImport',
   route: 'POST /v3/user_profiles/bulk_import/{import_id}/undo',

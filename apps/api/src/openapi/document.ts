@@ -84,6 +84,7 @@ function operationOf(endpoint: Endpoint): Operation {
     summary,
     description: extension ? `Extension of Sluice. ${endpoint.description}`.trimEnd() : endpoint.description,
     ...(deprecated && { deprecated }),
+    // second-day.md, Extensions.
     ...(extension && { 'x-sluice-extension': true }),
     security: isPublic ? [] : [{ token: [] }],
     ...(parameters.length > 0 && { parameters }),

@@ -27,6 +27,7 @@ export function addAppSetCommand(apps: Command): void {
         (db) => setImportDefaults(db, given.app, defaults),
         (isChange) => ({ outcome: outcomeOf(isChange) }),
       )
+      // changes.md §1, Asking for it.
       await printApp(set, given.app)
     })
 }

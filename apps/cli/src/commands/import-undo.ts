@@ -11,7 +11,7 @@ interface UndoOptions extends ClientOptions {
   wait?: true
 }
 
-/** Adds `sluice imports undo` (changes.md §3). */
+/** Adds `sluice imports undo` (changes.md §3, Asking for it). */
 export function addImportUndoCommand(group: Command): void {
   const undo = withTypedToken(group.command('undo'))
     .description('take back what an import changed, if it kept its changes, as a new import after all that wait')

@@ -16,6 +16,7 @@ export function addMigrateCommand(migration: Command): void {
       'MIGRATION_DATABASE_URL',
       'CELL',
     ])
+    // second-day.md §7, Poolers.
     const url = MIGRATION_DATABASE_URL ?? (await databaseUrl())
     const store = sharedStore({ ...settings, DATABASE_URL: url })
     const applied = await migrate(url)

@@ -14,7 +14,10 @@ interface LogQuery {
   Querystring: Partial<FilterTexts> & { before?: string }
 }
 
-/** Adds the audit log of an app for its members, the log of all apps for operators, and both as files. */
+/**
+ * Adds the audit log of an app for its members, the log of all apps for operators, and both as files
+ * (second-day.md §6, Audit log).
+ */
 export const auditLogRoutes: PageRoutes = (dashboard, context) => {
   const operators = { config: { access: 'operators' } } as const
   dashboard.get<LogQuery>('/apps/:appId/audit-log', (request, reply) => sendLog(context, request, reply))

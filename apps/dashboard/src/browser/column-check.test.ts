@@ -62,6 +62,7 @@ test('values that do not have the type of their registered key are counted; type
   expect(columns.filter(({ isIgnored }) => isIgnored).map(({ name }) => name)).toEqual(['SERVICE_ERRORS', 'plan'])
 })
 
+// second-day.md §1, Warnings.
 test('values that lose their spelling in an inferred type are warned about; the clear marker is no value', () => {
   const rows = [
     ['u1', '007', 'x'],

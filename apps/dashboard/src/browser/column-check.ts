@@ -25,7 +25,7 @@ export interface ImportRules {
   forms?: Keys<ValueForm>
 }
 
-/** A warning about the inferred type. */
+/** A warning about the inferred type (second-day.md §1, Warnings). */
 export interface Warning {
   message: string
   examples: readonly string[]

@@ -4,7 +4,10 @@ import type { PageRoutes } from '../context.ts'
 import { sendApproveQuestion, sendNotHeld } from './held-pages.ts'
 import { detailsFor, importParameter, type OneImport } from './one-import.ts'
 
-/** Adds the page that asks for confirmation before a held import is applied, and its button (changes.md §2). */
+/**
+ * Adds the page that asks for confirmation before a held import is applied, and its button
+ * (changes.md §2, The decision).
+ */
 export const approveRoutes: PageRoutes = (dashboard, context) => {
   const path = '/apps/:appId/imports/:importId/approve'
   dashboard.get<OneImport>(path, async (request, reply) => {

@@ -65,7 +65,7 @@ function bars(counts: readonly [message: string, rows: number][], most: number):
     </table></div>`
 }
 
-/** Renders the warnings about inferred types and ignored columns. */
+/** Renders the warnings about inferred types (second-day.md §1, Warnings) and ignored columns. */
 function warningList({ warnings, dry_run: isDryRun }: ImportDetails['view']): Html {
   const advice = isDryRun
     ? 'Choose the types of these columns when you import the file.'

@@ -7,7 +7,10 @@ import { sendPage } from '../layout/page.ts'
 import { summary } from './changes-part.ts'
 import { importName } from './labels.ts'
 
-/** Whether an import's page offers to undo it: its whole changes file is stored (changes.md §3, Allowed). */
+/**
+ * Whether an import's page offers to undo it: its whole changes file is stored (changes.md §3, Asking for it;
+ * changes.md §3, Allowed).
+ */
 export function isUndoable(view: ImportDetails['view']): boolean {
   return (
     view.finished_at !== null &&

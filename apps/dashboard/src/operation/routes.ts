@@ -14,7 +14,10 @@ import { confirmPause } from './pause-parts.ts'
 const operators = { config: { access: 'operators' } } as const
 const change = (what: AuditAction) => ({ config: { ...operators.config, audit: { what } } })
 
-/** Adds the page on which operators pause an app and set its limits, and the routes that pause and resume all apps. */
+/**
+ * Adds the page on which operators pause an app (second-day.md §6, Pauses) and set its limits
+ * (second-day.md §6, Limits), and the routes that pause and resume all apps.
+ */
 export const operationRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   dashboard.get('/apps/:appId/operation', operators, async (request, reply) => {

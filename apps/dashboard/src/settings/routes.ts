@@ -51,6 +51,7 @@ export const settingsRoutes: PageRoutes = (dashboard, context) => {
   invitationRoutes(dashboard, context)
   removalRoutes(dashboard, context)
 
+  // second-day.md §1, New keys; changes.md §2, Asking for it.
   dashboard.get('/apps/:appId/settings', async (request, reply) => await sendSettings(context, request, reply))
 
   dashboard.post(

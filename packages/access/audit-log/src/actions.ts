@@ -1,4 +1,4 @@
-/** Everything that the audit log records, with the words that pages show. */
+/** Everything that the audit log records (second-day.md §6, Audit log), with the words that pages show. */
 export const auditActions = {
   'app.create': 'Created the app',
   'app.rename': 'Renamed the app',

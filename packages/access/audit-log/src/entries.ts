@@ -118,6 +118,7 @@ export async function auditedByApp<Thing extends { appId: number }, Result>(
   action: (ofApp: readonly Thing[]) => Promise<Result[]>,
 ): Promise<Result[]> {
   const results: Result[] = []
+  // changes.md §6.
   for (const [appId, ofApp] of Map.groupBy(things, (thing) => thing.appId)) {
     const ofOneApp = { ...event, appId, target: counted(ofApp.length, noun) }
     results.push(...(await audited(db, ofOneApp, () => action(ofApp))))

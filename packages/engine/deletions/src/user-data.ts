@@ -37,6 +37,7 @@ export const userData: readonly Step[] = [
     clears: ['deletion_request_users.user_id', 'profiles.attributes', 'profiles.user_id', 'users.user_id'],
     run: async (context, due, now) => ({ users: await deleteUsers(context, due, now) }),
   },
+  // changes.md §1, Elsewhere.
   // Of imports that have not ended.
   { clears: ['import_chunks.content'], run: dropErrorRowsOfApp },
   {

@@ -41,7 +41,7 @@ const takenOverAt = sql`e.lease_until + make_interval(
 
 /**
  * Builds the condition that a worker can claim the export `e`: its worker died, or it waits and no other export of the
- * app runs.
+ * app runs (second-day.md §3, Exports).
  */
 const isClaimable = sql<boolean>`(
   e.state = 'processing' and ${isDue(takenOverAt, leaseMs + longestPauseMs)}

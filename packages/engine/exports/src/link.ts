@@ -4,7 +4,10 @@ import { type Database, sql } from '@sluice/database'
 import type { Storage } from '@sluice/storage'
 import { exportKey } from './context.ts'
 
-/** Returns the link to an export's file. It works like the link to an error file (design.md §3, Error file). */
+/**
+ * Returns the link to an export's file. It works like the link to an error file (design.md §3, Error file;
+ * second-day.md §3, Exports).
+ */
 export function exportFileUrl(apiUrl: string, exportId: string, secret: string): string {
   return `${apiUrl}/export_files/${exportId}.${secret}`
 }

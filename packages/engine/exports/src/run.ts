@@ -90,6 +90,7 @@ async function writeFile(
   }
   return await db.connection().execute(async (connection) => {
     try {
+      // second-day.md §3, Export file.
       await sql`begin isolation level repeatable read`.execute(connection)
       // An export reads all users of an app, so a sequential scan may be the fastest plan. Connections turn it off
       // otherwise.

@@ -2,7 +2,10 @@ import { type ExportView, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
 import { exportFileUrl } from './link.ts'
 
-/** Returns an export of an app as the API shows it; undefined if there is none. Links begin with `apiUrl`. */
+/**
+ * Returns an export of an app as the API shows it (second-day.md §3, Exports); undefined if there is none. Links begin
+ * with `apiUrl`.
+ */
 export async function showExport(
   db: Database,
   apiUrl: string,

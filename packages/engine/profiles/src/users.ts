@@ -60,7 +60,7 @@ export interface UserView {
   campaign_target: boolean
 }
 
-/** Returns a user with the values of all enabled keys; undefined if the ID is not registered. */
+/** Returns a user with the values of all enabled keys (changes.md §4); undefined if the ID is not registered. */
 export async function showUser(db: Database, appId: number, userId: string): Promise<UserView | undefined> {
   const user = await db
     .selectFrom('users')

@@ -199,6 +199,7 @@ const maxWarnings = 20
 
 /** Returns an introduction and the warnings about columns, one in a line; undefined if there are none. */
 function whatMayBeWrong({ warnings, dryRun }: EndedImport): string | undefined {
+  // second-day.md §1, Warnings.
   if (warnings.length === 0) return undefined
   const advice = dryRun
     ? 'To choose them, declare the types of these columns when you import the file.'

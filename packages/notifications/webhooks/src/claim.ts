@@ -14,7 +14,7 @@ import {
 export interface ClaimedDelivery extends DeliveryId {
   endpointId: string
   url: string
-  /** The secret, and for a day after its rotation the previous one. */
+  /** The secret, and for a day after its rotation the previous one (second-day.md §5, Endpoints). */
   encryptedSecrets: Buffer[]
   type: WebhookBody['type']
   body: string

@@ -171,6 +171,7 @@ async function recordFailure(
         .where('erring_since', 'is', null)
         .execute()
     }
+    // second-day.md §5, Failing endpoints.
     const isFailing = recorded.state === 'failed' && delivery.type !== webhookTest
     const column = isGone ? 'disabled_at' : isFailing ? 'failing_since' : undefined
     const mails = column === undefined ? [] : await mark(tx, delivery, error, column)

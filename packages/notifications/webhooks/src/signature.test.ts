@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { makeSigningSecret, signedHeaders } from './signature.ts'
 
-// second-day.md §5, Signature.
+// second-day.md §5, Signature; second-day.md §5, Endpoints.
 test('a secret is whsec_ and 24 random bytes in base64', () => {
   const secrets = Array.from({ length: 100 }, makeSigningSecret)
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/)

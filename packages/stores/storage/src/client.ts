@@ -56,6 +56,7 @@ export function connect(
   const client = new S3Client({
     endpoint,
     region: settings.S3_REGION,
+    // second-day.md §7, Storage.
     forcePathStyle: settings.S3_PATH_STYLE ?? true,
     ...configuredCredentials(settings),
     // Otherwise a pre-signed URL carries the checksum of an empty body, and storage compares it with the real body.

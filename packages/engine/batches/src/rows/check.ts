@@ -118,6 +118,7 @@ function noteKeysToRegister(cells: Cells, columns: Columns, { toRegister }: Find
   for (const column of columns.unregistered) {
     if (column.index >= cells.count) return
     const [start, end] = [cells.start[column.index] ?? 0, cells.end[column.index] ?? 0]
+    // second-day.md §2, Clear marker.
     if (start !== end && !columns.isClearMarker(cells.bytes, start, end)) toRegister.add(column)
   }
 }

@@ -70,6 +70,7 @@ export function settleTypes({ slices }: RowBatch, columns: Columns): void {
  * file order, after its types are settled. Changes `columns`.
  */
 export function countSpellings({ slices }: RowBatch, columns: Columns): void {
+  // second-day.md §1, Warnings.
   const all = [...columns.watched].filter(([{ ignored }]) => !ignored)
   if (all.length === 0) return
   const most = 1 + Math.max(...all.map(([{ index }]) => index))

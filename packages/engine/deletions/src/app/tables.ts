@@ -11,7 +11,7 @@ interface AppTable {
 /**
  * All tables with rows of apps, in the order in which the rows are deleted: rows precede the rows they refer to, and
  * users precede their profiles, so that no update of a profile succeeds afterwards. A test compares the list with the
- * schema. `apps` itself comes last, and `audit_log` stays.
+ * schema. `apps` itself comes last, and `audit_log` stays (second-day.md §6, Deleting an app).
  */
 export const appTables: readonly AppTable[] = [
   { name: 'api_tokens' },

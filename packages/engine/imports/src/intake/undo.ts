@@ -111,11 +111,13 @@ async function queueUndo(
         .selectFrom('imports')
         .select([
           'app_id',
+          // changes.md §3, Asking for it.
           sql<'undo'>`'undo'`.as('source'),
           sql<FirstState>`${'queued' satisfies FirstState}`.as('state'),
           sql<boolean>`${dryRun}::boolean`.as('dry_run'),
           'import_id as undo_of',
           sql<string | null>`${requestedBy}::text`.as('requested_by'),
+          // changes.md §3, What it does.
           'keep_changes',
           sql<Date>`now()`.as('queued_at'),
           'data_order',

@@ -78,8 +78,8 @@ function descriptorOf(url: string, { contentType, checksum }: UploadTerms): Uplo
 }
 
 /**
- * Signs a new upload address for an import of v3 whose upload is still awaited, and prolongs its upload window. Returns
- * undefined for any other import.
+ * Signs a new upload address for an import of v3 whose upload is still awaited (second-day.md §4, Keys), and prolongs
+ * its upload window. Returns undefined for any other import.
  */
 export async function renewUpload(
   { db, storage }: Pick<RequestContext, 'db' | 'storage'>,

@@ -57,6 +57,7 @@ export async function cancelImport(db: Database, importId: string, appId?: numbe
  * one is cancelled. Returns the IDs of the cancelled imports; the others had ended.
  */
 export async function cancelImports(db: Database, imports: readonly ImportId[]): Promise<string[]> {
+  // changes.md §6.
   const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
     .set(cancellation)
     .where('app_id', 'in', [...new Set(imports.map(({ appId }) => appId)), 0])

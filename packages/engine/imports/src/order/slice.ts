@@ -10,7 +10,7 @@ export type ReleaseReason = 'slice is over' | 'paused'
 
 /**
  * The time for which an import has its slot (design.md §3, Fairness). The import keeps the slot for longer while no
- * other app waits for a worker. It loses the slot as soon as its app is paused.
+ * other app waits for a worker. It loses the slot as soon as its app is paused (second-day.md §6, Pauses).
  *
  * The slice begins with the claim, but at least half a slice is left for rows when this object is created. Reading a
  * compressed file up to the import's position may take long, and an import far into its file would not progress

@@ -74,6 +74,7 @@ export async function finish(
 
 /** Returns whether the import ends before its check has passed. */
 function hasChangedNothing({ isCheck }: ClaimedImport, end: End): boolean {
+  // changes.md §2, The decision.
   return isCheck && end.state !== 'held'
 }
 
@@ -163,6 +164,7 @@ function stateColumns({ context, end }: Ending) {
   return {
     state: nextState(['processing'], end.state),
     ...reasons,
+    // changes.md §2, Held.
     held_at: sql<Date>`now()`,
     held_until: sql<Date>`now() + make_interval(secs => ${context.settings.HOLD_LIMIT.ms / 1000})`,
     // A deletion with a higher number removes the files of this check. An approval compares the numbers.

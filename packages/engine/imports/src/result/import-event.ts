@@ -19,12 +19,14 @@ export async function enqueueImportEvent(
   state: EndState,
   occurrence = importId,
 ): Promise<void> {
+  // changes.md §2, Held.
   const type: WebhookEvent = `import.${state}`
   if (!(await isEventChosen(tx, appId, type))) return
   const row = await selectImports(tx)
     .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .executeTakeFirstOrThrow()
+  // changes.md §1, Elsewhere.
   const { error_file_url: _, changes_file_url: __, ...view } = toView(row, undefined)
   const data = { ...view, warnings: view.warnings.map((warning) => ({ ...warning, examples: [] })) }
   const timestamp = view.finished_at ?? new Date().toISOString()

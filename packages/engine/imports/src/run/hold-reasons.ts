@@ -24,6 +24,7 @@ const rowsOf = { failed_percent: 'failed', changed_percent: 'changing', removed_
  * ```
  */
 export function holdReasons(holdIf: HoldIf, counts: CheckCounts): string[] {
+  // changes.md §2, The check.
   if (holdIf === 'never') return []
   if (holdIf === 'always') return ['every import is held']
   return holdBounds.flatMap((name) => {

@@ -103,6 +103,7 @@ const changedRows = sql`current_setting('sluice.changed_rows')::json`
 /** What a batch adds to the counts of changes in the import's row. */
 function changesOf({ context, claim }: Run, { hasChanges }: WrittenBatch) {
   if (!hasChanges) return {}
+  // changes.md §1, Counts.
   const counts = { changes: sql<string>`add_counts(imports.changes, ${changesFound})` }
   if (!claim.keepsChanges) return counts
   return {

@@ -33,6 +33,7 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
   try {
     await loadLines(run)
   } catch (error) {
+    // changes.md §3, Allowed.
     throw error instanceof ObjectGone ? new FileError(fileMessages.changesFileGone) : error
   }
   run.progress = { ...run.progress, columns: [...changesFileColumns] }

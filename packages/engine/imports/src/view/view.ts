@@ -162,6 +162,7 @@ export function toView(row: ViewRow, apiUrl: string | undefined): ImportView {
     ...toSummary(row, apiUrl),
     held: toHeld(row),
     types: row.types,
+    // second-day.md §1, Warnings.
     warnings: row.warnings,
     keep_changes: row.keep_changes,
     changes: row.keep_changes || row.dry_run || row.state === 'held' ? toChanges(row.changes) : null,
@@ -203,6 +204,7 @@ export function toSummary(row: SummaryRow, apiUrl: string | undefined): ImportSu
     ...(row.dry_run && { dry_run: true }),
     ...(row.retry_of !== null && { retry_of: row.retry_of }),
     ...(row.undo_of !== null && { undo_of: row.undo_of }),
+    // second-day.md §6, Pauses.
     ...(row.paused && { paused: true, ...(row.all_paused && { all_apps_paused: true }) }),
     rows_total: row.rows_total,
     rows_applied: row.rows_applied,

@@ -116,6 +116,7 @@ describe('numbers that lose their spelling', () => {
   })
 })
 
+// second-day.md §1, Warnings.
 describe('an inferred column', () => {
   const warningsOf = (...values: string[]) => {
     const inference = new TextInference()

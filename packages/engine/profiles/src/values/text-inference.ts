@@ -73,6 +73,7 @@ export class TextInference {
     const { datetime, 'nearly datetime': nearly, point } = this.#counts
     const { noNumbers, noDatetimes, exponents } = this.#examples
     const others = 'the others make the key a string'
+    // second-day.md §1, Warnings.
     if (areMost(this.#numbers, values)) {
       const examples = point > 0 ? noNumbers : [...noNumbers, ...exponents].slice(0, maxExamples)
       return { message: `${this.#numbers} of ${values} values are numbers; ${others}`, examples }

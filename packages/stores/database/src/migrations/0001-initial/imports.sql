@@ -278,6 +278,7 @@ language sql stable rows 1 as $$
         where e.app_id = of_app and e.dry_run = of_dry_run and e.state = 'queued' order by sequence_number limit 1
       )
     )
+    -- changes.md §2, Held.
     and i.state <> 'held'
     -- 1 minute: the longest pause before a retry.
     and (i.state = 'processing' or i.retry_at is null or is_due(i.retry_at, interval '1 minute'))
