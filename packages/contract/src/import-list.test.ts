@@ -11,9 +11,11 @@ test('without parameters, a page has the newest 20 imports', () => {
   expect(parse({ state: '', source: '', limit: '', cursor: '' })).toEqual({ value: { limit: 20 } })
 })
 
+// changes.md §2, The decision.
 test('each filter is accepted', () => {
   const query = { state: 'failed', source: 'bucket', limit: '100', cursor: importCursor(7) }
   expect(parse(query)).toEqual({ value: { state: 'failed', source: 'bucket', limit: 100, cursor: 7 } })
+  expect(parse({ state: 'held' })).toMatchObject({ value: { state: 'held' } })
 })
 
 test('the limit may be a number', () => {

@@ -60,6 +60,7 @@ const state = (described: { description: string; example: string }) =>
 
 /** Query of `GET /v3/user_profiles/bulk_import` (second-day.md §3, List of imports). Unknown parameters are ignored. */
 export const importListQuery = z.object({
+  // changes.md §2, The decision.
   state: state({ description: 'Only imports in this state.', example: 'completed' }),
   source: parameter('source', (text) => importSource.safeParse(text).data, among(importSource.options), {
     enum: importSource.options,

@@ -28,6 +28,7 @@ function post(url: string, token: string | undefined, body: string = JSON.string
 const rateHeaders = ({ headers }: Response) =>
   ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'].map((name) => headers.get(name))
 
+// design.md §3, Rate limits.
 describeStores('two API processes with their counts', (store) => {
   const settings = store === 'Redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}
   let apis: [ApiProcess, ApiProcess]

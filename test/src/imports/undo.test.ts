@@ -178,6 +178,7 @@ describe('no undo brings back a value of a user whose deletion has completed, al
   })
 })
 
+// changes.md §3, Allowed.
 test('an undo that is cancelled, or whose worker wakes up after its successor has ended it, leaves no lines', async () => {
   const appId = await openApp(fixture, ['u1'])
   const { db } = fixture.database

@@ -80,6 +80,7 @@ const apiSilent = [
   'DELETE /v1/users/:user_id/profiles/:key',
 ]
 
+// changes.md §2, The decision.
 test('every route of the API that may change something is in a list, and leaves its entry', async () => {
   const routes = Object.entries(api.api.auditedRoutes())
   const names = (isSilent: boolean) =>

@@ -24,6 +24,7 @@ export const auditActions = {
   'operator.remove': 'Removed an operator',
   sign_in: 'Signed in',
   'sign_in.link': 'Created a sign-in link',
+  // changes.md §2, The decision.
   'import.cancel': 'Cancelled an import',
   'import.approve': 'Approved a held import',
   'import.retry': 'Retried an import',

@@ -89,8 +89,8 @@ async function closeBatch(
 }
 
 /**
- * Records the mails and the webhook deliveries of a date (design.md §3, Deletion mail) if all its requests are closed,
- * unless earlier dates already deleted all its users. Returns the mails.
+ * Records the mails and the webhook deliveries of a date (design.md §3, Deletion mail; service.md, Events) if all its
+ * requests are closed, unless earlier dates already deleted all its users. Returns the mails.
  */
 async function announceCompletion(
   tx: Database,

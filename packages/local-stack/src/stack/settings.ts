@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url'
 /** Environment variables. An empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The folder of the stack if `SLUICE_HOME` is unset: `.sluice` at the root of the repository. */
+/**
+ * The folder of the stack if `SLUICE_HOME` is unset: `.sluice` at the root of the repository
+ * (design.md §2, npm start).
+ */
 export const defaultHome = fileURLToPath(new URL('../../../../.sluice', import.meta.url))
 
 /**

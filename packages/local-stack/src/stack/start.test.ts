@@ -119,6 +119,7 @@ describe('bytes of a client', () => {
 })
 
 describe('an app that ends', () => {
+  // design.md §2, Restarts.
   test('is restarted at the same address, and stack.json names the new process', async () => {
     const { info } = await start({ env: outside, apps: [api, worker] })
     for (const app of ['api', 'worker']) {

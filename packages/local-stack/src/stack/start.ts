@@ -113,6 +113,7 @@ async function startParts(options: StackOptions, parts: AsyncDisposableStack): P
       Object.fromEntries(Object.entries(processes).map(([name, ready]) => [name, ready.flatMap(factOf)]))
     info.processes = byApp(({ pid }) => [pid])
     info.metrics = byApp(({ metrics }) => (metrics === undefined ? [] : [metrics]))
+    // design.md §2, Restarts.
     if (ready) infoFile.write(info).catch((error: Error) => log(`stack.json could not be written: ${error.message}`))
   }
   const running = await keepApps({ apps, env: appEnv, logs, onChange, log, signal, backoff: options.backoff })

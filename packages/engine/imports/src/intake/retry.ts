@@ -20,6 +20,7 @@ const copiedColumns = [
   'data_order',
   'new_keys',
   'clear_marker',
+  // changes.md §2, The decision.
   'hold_if',
 ] as const
 

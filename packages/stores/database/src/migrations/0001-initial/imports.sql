@@ -157,7 +157,8 @@ create index imports_with_files on imports (app_id, data_order) where files_remo
 -- Finds the undos of an import.
 create index imports_undos on imports (app_id, undo_of) where undo_of is not null;
 
--- Whether an import is undone: an undo of it waits, runs or has completed, and is not itself undone.
+-- Whether an import is undone (changes.md §3, Allowed): an undo of it waits, runs or has completed, and is not itself
+-- undone.
 create function undone_by(of_app integer, of_import uuid) returns uuid language plpgsql stable as $$
 begin
   return (
@@ -263,7 +264,8 @@ create view import_places as
 -- The import of an order that runs, or could run if a worker were free; no row if there is none, or if the app is paused.
 -- This is the active import of the order, otherwise its first queued import. An import that waits for a retry keeps its
 -- order and cannot run. A preceding import that is still uploading delays the first queued import until its own file has
--- been there for `upload_wait`. Once an import has committed a batch, nothing precedes it: files never interleave.
+-- been there for `upload_wait`. Once an import has committed a batch, nothing precedes it: files never interleave. While
+-- the active import is held, none can run (changes.md §2, Held).
 -- Each part is one index lookup, however many imports of the app wait.
 create function runnable_import(of_app integer, of_dry_run boolean, upload_wait interval) returns setof imports
 language sql stable rows 1 as $$
@@ -278,7 +280,6 @@ language sql stable rows 1 as $$
         where e.app_id = of_app and e.dry_run = of_dry_run and e.state = 'queued' order by sequence_number limit 1
       )
     )
-    -- changes.md §2, Held.
     and i.state <> 'held'
     -- 1 minute: the longest pause before a retry.
     and (i.state = 'processing' or i.retry_at is null or is_due(i.retry_at, interval '1 minute'))
