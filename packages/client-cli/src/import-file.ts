@@ -30,6 +30,7 @@ export async function runImport(
   print: Print,
 ): Promise<void> {
   const importId = await uploadFile(client, file, upload)
+  // design.md §2, Upload.
   if (!wait) return await print({ import_id: importId }, () => `Import ${importId}`)
   const ended = await watchImport(client, importId, { file, program })
   await print(ended, () => describeWithErrors(ended))

@@ -12,7 +12,7 @@ interface MailboxLimits {
 export interface Mailbox {
   /** Stores a mail. When the promise resolves, the mail is on disk. */
   add(mail: Omit<Mail, 'id' | 'received_at'>): Promise<void>
-  /** Returns all mails, newest first. */
+  /** Returns all mails, newest first (design.md §2, Inbox). */
   list(): Mail[]
   find(id: string): Mail | undefined
 }

@@ -28,7 +28,7 @@ const commonHeaders = {
 }
 
 /**
- * Serves a mailbox: pages for people, and `GET /api/mails` with all mails as JSON, newest first.
+ * Serves a mailbox: pages for people, and `GET /api/mails` with all mails as JSON, newest first (design.md §2, Inbox).
  *
  * Answers only requests for this machine's own names. Otherwise a foreign web page could resolve its own name to this
  * server and read the mails (DNS rebinding). Throws the system's error if the port cannot be bound.
