@@ -89,7 +89,7 @@ export function openEvaluator(file: string, module: string) {
   let asked = 0
   return (definitions: readonly string[], expression: string): Promise<string> =>
     inTurn(module, async () => {
-      if (child === undefined || child.exitCode !== null || asked++ % questionsOfProcess === 0) {
+      if (child === undefined || (child.exitCode ?? child.signalCode) !== null || asked++ % questionsOfProcess === 0) {
         child?.stdin.end()
         child = startEvaluating(file, module)
       }
@@ -101,6 +101,7 @@ export function openEvaluator(file: string, module: string) {
 function startEvaluating(file: string, module: string): ChildProcessWithoutNullStreams {
   const child = spawn(execPath, [command, 'repl', '--quiet', '--backend=typescript', `--require=${file}::${module}`])
   killAtExit(child)
+  child.stdin.on('error', () => {}) // a question to a quint that has just ended; its end is noticed
   for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
   child.unref()
   return child
