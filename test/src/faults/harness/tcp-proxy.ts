@@ -29,7 +29,7 @@ export interface TcpProxy {
 export async function startTcpProxy(target: () => number, port = 0, host = '127.0.0.1'): Promise<TcpProxy> {
   let state: NetworkState = { kind: 'fine' }
   const proxy = await listenForLinks<Link>({ port, host, allowHalfOpen: true }, (client) => {
-    if (state.kind === 'refuse') return void client.resetAndDestroy()
+    if (state.kind === 'refuse') return void resetSocket(client)
     return new Link(client, connect({ port: target(), host: '127.0.0.1', allowHalfOpen: true }), () => state)
   })
   return {
@@ -40,6 +40,12 @@ export async function startTcpProxy(target: () => number, port = 0, host = '127.
       if (next.kind === 'stall') for (const link of proxy.links) link.stall()
     },
   }
+}
+
+/** Resets a connection. Node would keep the descriptor of a socket that is reset while it ends. */
+export function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 /** A proxied connection. */
@@ -94,7 +100,7 @@ class Link {
   }
 
   reset(): void {
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) resetSocket(socket)
   }
 
   /** Stops forwarding for good, and leaves both sides open. */

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { listenForLinks } from '../../../faults/harness/tcp-proxy.ts'
+import { listenForLinks, resetSocket } from '../../../faults/harness/tcp-proxy.ts'
 import type { Unit, UnitReader } from './unit.ts'
 
 /**
@@ -81,7 +81,7 @@ class Link {
   /** Resets the connection of the client, and ends the connection to the server, which still reads what was sent. */
   reset(): void {
     this.#isCut = true
-    this.#client.resetAndDestroy()
+    resetSocket(this.#client)
     this.#server.end()
   }
 
