@@ -36,7 +36,8 @@ export async function compareWithModel(
 ): Promise<Comparison> {
   await untilAllEnded(deployment, apps, timeoutMs)
   await untilMailsSettled(deployment, timeoutMs)
-  const history = await recordedHistory(deployment.db, deployment.orderWaitMs)
+  const appIds = apps.map(({ appId }) => appId)
+  const history = await recordedHistory(deployment.db, deployment.orderWaitMs, appIds)
   const order = appliedOrder(history)
   const comparison: Comparison = {
     imports: 0,

@@ -91,17 +91,21 @@ interface ChangeRow {
 }
 
 /**
- * Returns the recorded changes of the imports of all apps. `orderWaitMs` is `UPLOAD_ORDER_WAIT`: an import waits at
- * least this long for a preceding import that is still uploading.
+ * Returns the recorded changes of the imports of some apps, or of all. `orderWaitMs` is `UPLOAD_ORDER_WAIT`: an import
+ * waits at least this long for a preceding import that is still uploading.
  */
-export async function recordedHistory(db: Database, orderWaitMs: number): Promise<RecordedChange[]> {
+export async function recordedHistory(
+  db: Database,
+  orderWaitMs: number,
+  appIds?: readonly number[],
+): Promise<RecordedChange[]> {
   const { rows } = await sql<ChangeRow>`
     select *, array(
       select e.sequence_number from watch.changes e
       where e.app_id = c.app_id and e.state = 'queued' and e.attempt = 0 and e.change < c.change
         and e.transaction >= pg_snapshot_xmin(c.snapshot) and not pg_visible_in_snapshot(e.transaction, c.snapshot)
     ) as uncommitted
-    from watch.changes c order by change
+    from watch.changes c where ${appIds === undefined} or app_id = any(${appIds ?? []}::integer[]) order by change
   `.execute(db)
   return rows.map((row) => ({
     appId: row.app_id,

@@ -60,7 +60,7 @@ async function firstWrong(changes: History): Promise<number> {
 }
 
 /** Quint checks a list in a time that grows faster than its length. */
-const pieceEvents = 50
+const pieceEvents = 100
 
 /** Returns a change as a `Recorded` of history.qnt. */
 function toRecorded({ number, isNew, isGone, isDryRun, hasBounds, hasWaited, unseen, row }: RecordedChange): string {
