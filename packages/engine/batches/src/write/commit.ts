@@ -69,6 +69,7 @@ export async function commitBatch(context: BatchContext, batch: PreparedBatch, p
   return await retryConflicts((isRetry) => writeBatch(context, batch, place, isRetry))
 }
 
+// changes.md §1, Counts; changes.md §1, Dry run and import agree.
 async function writeBatch(
   context: BatchContext,
   batch: PreparedBatch,
@@ -78,7 +79,6 @@ async function writeBatch(
   const { db, columns, progress } = context
   const { appId, dataOrder, dryRun, keepsChanges } = context.owner
   const { profileBatch, keptRows } = batch
-  // changes.md §1, Counts; changes.md §1, Dry run and import agree.
   const areChangesFound = dryRun || keepsChanges
   const plan = planOf(place.expectation, isRetry, dryRun || (keepsChanges && columns.hasClearMarker))
   // A crash may lose an asynchronous commit. Exactly-once still holds: rows and position are lost together, and the
