@@ -44,7 +44,8 @@ export async function mailBacklog(db: Database): Promise<{ waiting: number; over
       greatest(extract(epoch from now() - min(
         greatest(next_attempt_at, counts.began_at + interval '1 hour')
       )), 0)::float8 as overdue
-    from mails left join mail_counts counts on counts.app_id = mails.app_id and counts.mails >= counts.most
+    from mails left join mail_counts counts
+      on counts.app_id = mails.app_id and counts.mails >= counts.most and counts.began_at <= now()
     where state = 'waiting'
   `.execute(db)
   return rows[0] ?? { waiting: 0, overdue: 0 }

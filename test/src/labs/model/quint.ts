@@ -89,10 +89,12 @@ export function openEvaluator(file: string, module: string) {
   let asked = 0
   return (definitions: readonly string[], expression: string): Promise<string> =>
     inTurn(module, async () => {
-      if (child === undefined || (child.exitCode ?? child.signalCode) !== null || asked++ % questionsOfProcess === 0) {
+      if (child === undefined || (child.exitCode ?? child.signalCode) !== null || asked === questionsOfProcess) {
         child?.stdin.end()
         child = startEvaluating(file, module)
+        asked = 0
       }
+      asked++
       return await ask(child, [...definitions, expression])
     })
 }

@@ -14,6 +14,6 @@ for (const [name, start] of Object.entries(apps)) {
   if (process.env.SWEEP_APPS?.split(',').includes(name)) await start()
 }
 runTasks()
-// The process is killed in the end. The next one starts in half the time from what this one has compiled.
+// The process is killed in the end, which would keep nothing that it compiled. The next one is ready a quarter sooner.
 flushCompileCache()
 process.send?.({ type: 'all ready' })

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname, join } from 'node:path'
 import { memoryLimits } from '@sluice/local-stack'
 import { killAtExit, nodeEnvironment } from '../../../environment/program.ts'
 import type { TaskAnswer, TaskRequest } from './tasks.ts'
@@ -25,7 +26,8 @@ const keptLog = 8_000
 /** Starts a process from the bundle, and waits until all its apps are ready. Throws if it ends before. */
 export async function startSubject(entry: string, env: Record<string, string>): Promise<Subject> {
   const child = fork(entry, [], {
-    env: { ...nodeEnvironment, ...env },
+    // The bundle is new in each sweep, so its compiled code must not stay either.
+    env: { ...nodeEnvironment, NODE_COMPILE_CACHE: join(dirname(entry), 'compiled'), ...env },
     execArgv: [...memoryLimits.worker],
     // A session of its own: a worker lowers the priority of its session, which must not slow the sweep and its servers.
     detached: true,
