@@ -29,9 +29,9 @@ export async function enqueueMails(tx: Database, appId: number, event: string, c
 /** Condition on `mail_counts`: the hour in which an app's mails are counted is over. */
 export const isHourOver = isDue(sql`(mail_counts.began_at + interval '1 hour')`, 60 * 60_000)
 
-/** Condition on `mails`: the app has sent as many mails as it may send in an hour. */
-const isHourFull = sql`exists (
-  select from mail_counts where mail_counts.app_id = mails.app_id and mail_counts.mails >= most and not ${isHourOver}
+/** Builds the condition that an app has sent as many mails as it may send in an hour. `appId` is an SQL expression. */
+const isHourFull = (appId: RawBuilder<unknown>) => sql`exists (
+  select from mail_counts where mail_counts.app_id = ${appId} and mail_counts.mails >= most and not ${isHourOver}
 )`
 
 /**
@@ -66,7 +66,7 @@ export async function mailOverview(db: Database): Promise<MailOverview> {
   const { rows } = await sql<{ waiting: number; waiting_since: Date | null; failed: number }>`
     select
       (select count(*) from mails where state = 'waiting') as waiting,
-      (select min(created_at) from mails where state = 'waiting' and not ${isHourFull}) as waiting_since,
+      (select min(created_at) from mails where state = 'waiting' and not ${isHourFull(sql`mails.app_id`)}) as waiting_since,
       (select count(*) from mails where state = 'failed' and failed_at > now() - interval '24 hours') as failed
   `.execute(db)
   const [row] = rows
@@ -106,9 +106,7 @@ function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select app_id, mail_id, next_attempt_at, row_number() over (order by next_attempt_at) as place
     from (${some(isPast)} union all ${some(isTooFarAhead)}) each
-    where not exists (
-      select from mail_counts where mail_counts.app_id = ${appId} and mail_counts.mails >= most and not ${isHourOver}
-    )
+    where not ${isHourFull(appId)}
     order by next_attempt_at limit ${mailsAtATime}
   `
 }
