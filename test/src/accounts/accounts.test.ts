@@ -1,15 +1,14 @@
 import { authenticator, createApp, InvalidAccount, registerToken, UnknownApp } from '@sluice/accounts'
 import fc from 'fast-check'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { lockWaits, openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { lockWaits, openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
-let database: TestDatabase
+const database = openBeforeAll(openTestDatabase)
 let authenticate: (token: string) => Promise<number | undefined>
 beforeAll(async () => {
-  database = await openTestDatabase()
   const find = authenticator(database.db)
   authenticate = async (token) => (await find(token))?.appId
-  return () => database.close()
 })
 
 const newApp = () => createApp(database.db, { name: 'Shop', email: 'ann@example.com' })

@@ -1,14 +1,11 @@
 import { addMember, createApp, InvalidAccount, removeMember } from '@sluice/accounts'
 import { addOperator, createLink, findVisitor, redeemLink, removeOperator } from '@sluice/sign-in'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
 // One identity has one mailbox. Addresses are ASCII, and only their ASCII letters are compared without case.
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-  return () => database.close()
-})
+const database = openBeforeAll(openTestDatabase)
 
 const newApp = (email = 'owner@example.com') => createApp(database.db, { name: 'Shop', email })
 

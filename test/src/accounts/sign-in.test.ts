@@ -13,15 +13,12 @@ import {
   redeemLink,
   signInAtProvider,
 } from '@sluice/sign-in'
-import { beforeAll, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { expect, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-  return () => database.close()
-})
+const database = openBeforeAll(openTestDatabase)
 
 /** Returns the secrets of a link and of a session of the address, which becomes a member's. */
 async function signIn(email: string): Promise<{ link: string; session: string }> {

@@ -1,18 +1,17 @@
 import { request } from 'node:http'
 import { createApp } from '@sluice/accounts'
 import { beforeAll, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { startApi } from './api-process.ts'
 
 // The end of a process whose clients are slow. hardening.test.ts has everything else.
 const bulkImport = '/v3/user_profiles/bulk_import'
 
-let database: TestDatabase
+const database = openBeforeAll(openTestDatabase)
 let token: string
 beforeAll(async () => {
-  database = await openTestDatabase()
   token = (await createApp(database.db, { name: 'Test', email: 'member@example.com' })).apiToken
-  return () => database.close()
 })
 
 test('clients that keep their connections busy do not delay the end of the process', async () => {

@@ -1,7 +1,8 @@
 import { sql } from '@sluice/database'
 import { openRateLimiter, type RateLimit, type RateLimitStore, removeEndedWindows } from '@sluice/rate-limits'
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { afterEach, expect, inject, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { describeStores } from './describe-stores.ts'
 import { openLink } from './interrupted-link.ts'
@@ -13,11 +14,7 @@ const limits = {
   wide: { requests: 100_000, windowMs: 60_000 },
 } satisfies Record<string, RateLimit>
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database.close())
+const database = openBeforeAll(openTestDatabase)
 
 const open: { close(): Promise<unknown> }[] = []
 afterEach(async () => {

@@ -1,6 +1,7 @@
 import { createApp, registerToken } from '@sluice/accounts'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { type ApiProcess, startApi } from './api-process.ts'
 import { describeStores } from './describe-stores.ts'
 import { type InterruptedLink, openLink } from './interrupted-link.ts'
@@ -9,11 +10,7 @@ const bulkImport = '/v3/user_profiles/bulk_import'
 const declaration = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
 const limits = { RATE_LIMIT_BULK_IMPORT: '3/60s', RATE_LIMIT_IMPORT_STATUS: '100/60s' }
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database.close())
+const database = openBeforeAll(openTestDatabase)
 
 async function newToken(): Promise<string> {
   const { apiToken } = await createApp(database.db, { name: 'Test', email: 'member@example.com' })

@@ -1,18 +1,17 @@
 import { setImportDefaults } from '@sluice/accounts'
 import { beforeEach, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, send } from './test-api.ts'
 
 // Optional members of the first request: profile_types, new_keys, clear_marker and file_name. Their effect on an import
 // is tested in test/src/imports.
 const path = '/v3/user_profiles/bulk_import'
 const declaration = { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' }
 
-let api: TestApi
+const api = openBeforeEach(openTestApi)
 let app: App
 beforeEach(async () => {
-  api = await openTestApi()
   app = await openApp(api)
-  return () => api.close()
 })
 
 const request = (members: object) => send(api, app, path, { ...declaration, ...members })

@@ -1,24 +1,15 @@
 import { once } from 'node:events'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import {
-  type BodyFixture,
-  expectNothingLeft,
-  headOf,
-  limit,
-  openBodyFixture,
-  rows,
-  tooLarge,
-} from './bulk-import-v2-body-fixture.ts'
+import { openBeforeAll } from '../environment/opened.ts'
+import { expectNothingLeft, headOf, limit, openBodyFixture, rows, tooLarge } from './bulk-import-v2-body-fixture.ts'
 import { everything, openApp, type TestApi } from './test-api.ts'
 
 // Large bodies of bulk-import-v2-body.test.ts.
-let fixture: BodyFixture
+const fixture = openBeforeAll(openBodyFixture)
 let api: TestApi
 beforeAll(async () => {
-  fixture = await openBodyFixture()
   ;({ api } = fixture)
-  return () => fixture.close()
 })
 
 describe('a body that breaks off leaves nothing', () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { dispatchNextInOrder, noticeUploads } from '@sluice/imports'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import {
   type BodyFixture,
@@ -16,15 +17,13 @@ import { openApp, type TestApi } from './test-api.ts'
 
 // What can happen to the body of a v2 bulk import in transit, over real connections. bulk-import-v2-body.long.test.ts
 // has larger bodies.
-let fixture: BodyFixture
+const fixture = openBeforeAll(openBodyFixture)
 let api: TestApi
 let open: BodyFixture['open']
 let importsOf: BodyFixture['importsOf']
 let untilBegun: BodyFixture['untilBegun']
 beforeAll(async () => {
-  fixture = await openBodyFixture()
   ;({ api, open, importsOf, untilBegun } = fixture)
-  return () => fixture.close()
 })
 
 // service.md, Errors: 413; design.md §3, Sizes.

@@ -2,17 +2,14 @@ import { gzipSync } from 'node:zlib'
 import { importView } from '@sluice/contract'
 import { claimImport, dispatchNextInOrder, runImport } from '@sluice/imports'
 import { registerKeys } from '@sluice/profiles'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, profileOf, send, type TestApi } from './test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, profileOf, send } from './test-api.ts'
 
 // POST /v2/user_profiles/bulk_import: each sentence of service.md and design.md §3 about it.
 const path = '/v2/user_profiles/bulk_import'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi({ PROFILE_KEY_LIMIT: '5', INFERENCE_ROWS: '3', UPLOAD_ORDER_WAIT: '30s' })
-  return () => api.close()
-})
+const api = openBeforeAll(() => openTestApi({ PROFILE_KEY_LIMIT: '5', INFERENCE_ROWS: '3', UPLOAD_ORDER_WAIT: '30s' }))
 
 function upload(app: App | undefined, file: Buffer | string, headers: Record<string, string | undefined> = {}) {
   return send(api, app, path, file, { headers: { 'content-type': 'text/csv', ...headers } })

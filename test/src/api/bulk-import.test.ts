@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, send } from './test-api.ts'
 
 // POST /v3/user_profiles/bulk_import, the first request (service.md, Endpoints 3; design.md §3). Uploads and results
 // are tested with real processes in test/src/stack/end-to-end.test.ts.
@@ -8,12 +9,10 @@ const path = '/v3/user_profiles/bulk_import'
 const md5 = (text: string) => createHash('md5').update(text).digest('base64')
 const declaration = { checksum: md5('a file'), byte_size: '4', content_type: 'text/csv' }
 
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
 beforeAll(async () => {
-  api = await openTestApi()
   app = await openApp(api)
-  return () => api.close()
 })
 
 // service.md, Endpoints 3; service.md, Limits; design.md §3, First request's success.

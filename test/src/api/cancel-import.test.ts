@@ -1,17 +1,16 @@
 import { reportCancelled } from '@sluice/imports'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, openApp, openTestApi, send } from './test-api.ts'
 
 // `DELETE /v3/user_profiles/bulk_import/{id}`, an extension: cancels an import of the token's app.
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
 const path = '/v3/user_profiles/bulk_import'
 
 beforeAll(async () => {
-  api = await openTestApi()
   app = await openApp(api, ['alice'])
 })
-afterAll(() => api.close())
 
 async function requested(): Promise<string> {
   const answer = await send(api, app, path, { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' })

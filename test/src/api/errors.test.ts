@@ -4,16 +4,15 @@ import { text } from 'node:stream/consumers'
 import { registerToken } from '@sluice/accounts'
 import { limits } from '@sluice/contract'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, openApp, openTestApi, send } from './test-api.ts'
 
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
 let port: number
 beforeAll(async () => {
-  api = await openTestApi()
   port = Number(new URL(await api.api.listen({ host: '127.0.0.1', port: 0 })).port)
   app = await openApp(api)
-  return () => api.close()
 })
 
 const endpoints = [

@@ -1,15 +1,12 @@
 import { registerKeys } from '@sluice/profiles'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, openApp, openTestApi, send } from './test-api.ts'
 
 // `POST /v1/exports` and `GET /v1/exports/{id}`, extensions. The file itself is tested in test/src/exports.
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
-beforeAll(async () => {
-  api = await openTestApi()
-})
-afterAll(() => api.close())
 beforeEach(async () => {
   app = await openApp(api, ['alice'])
   const keys = new Map([

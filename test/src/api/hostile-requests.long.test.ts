@@ -3,17 +3,16 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, type TestApi } from './test-api.ts'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi } from './test-api.ts'
 
 // Whatever a client sends, the API answers, never with a 5xx, and a refused request leaves the database unchanged.
-let api: TestApi
+const api = openBeforeAll(() => openTestApi({ PROFILE_KEY_LIMIT: '20' }))
 let app: App
 let url: string
 beforeAll(async () => {
-  api = await openTestApi({ PROFILE_KEY_LIMIT: '20' })
   app = await openApp(api, ['u1'])
   url = await api.api.listen({ host: '127.0.0.1', port: 0 })
-  return () => api.close()
 })
 
 /** Returns how many requests a property test sends: `PROPERTY_RUNS` if it is set, otherwise `usual`. */

@@ -2,18 +2,15 @@ import { createHash } from 'node:crypto'
 import { sql } from '@sluice/database'
 import { removeOldKeys } from '@sluice/idempotency'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type Answer, type App, openApp, openTestApi, send } from './test-api.ts'
 
 const bulkImport = '/v3/user_profiles/bulk_import'
 const file = 'user_id,name\nalice,Alice\n'
 const declaration = { checksum: createHash('md5').update(file).digest('base64'), byte_size: String(file.length) }
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
-beforeAll(async () => {
-  api = await openTestApi()
-})
-afterAll(() => api.close())
 beforeEach(async () => {
   app = await openApp(api, ['alice'])
 })

@@ -1,11 +1,12 @@
 import type { ImportView } from '@sluice/contract'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type Answer, type App, openApp, openTestApi, send } from './test-api.ts'
 
 // `GET /v3/user_profiles/bulk_import`, an extension: the imports of the token's app.
 const path = '/v3/user_profiles/bulk_import'
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
 const warning = {
   key: 'zip',
@@ -16,12 +17,10 @@ const warning = {
 /** IDs of the app's imports, newest request first. */
 let ids: string[]
 beforeAll(async () => {
-  api = await openTestApi()
   app = await openApp(api)
   ids = (await insertImports(app, 25)).reverse()
   await insertImports(await openApp(api), 3)
 })
-afterAll(() => api.close())
 
 /** Inserts imports: every fifth has failed, every third came by v2. */
 async function insertImports({ appId }: App, count: number): Promise<string[]> {

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type App, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, openApp, openTestApi, send } from './test-api.ts'
 
 // `GET /v3/user_profiles/bulk_import/{id}?wait=S`, an extension: the answer waits for another state.
-let api: TestApi
+const api = openBeforeAll(openTestApi)
 let app: App
 const path = '/v3/user_profiles/bulk_import'
 
 beforeAll(async () => {
-  api = await openTestApi()
   app = await openApp(api)
 })
-afterAll(() => api.close())
 
 async function requested(by = api, owner = app): Promise<string> {
   const answer = await send(by, owner, path, { checksum: 'XrY7u+Ae7tCTyyK7j1rNww==', byte_size: '12' })

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, send } from './test-api.ts'
 
 // GET, POST and PATCH /v1/profile_keys.
 const path = '/v1/profile_keys'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi({ PROFILE_KEY_LIMIT: '5' })
-  return () => api.close()
-})
+const api = openBeforeAll(() => openTestApi({ PROFILE_KEY_LIMIT: '5' }))
 
 type Keys = Record<string, string>
 

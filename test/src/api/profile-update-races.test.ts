@@ -1,13 +1,10 @@
 import { claimImport, runImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, type App, openApp, openTestApi, profileOf, send, type TestApi } from './test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type Answer, type App, openApp, openTestApi, profileOf, send } from './test-api.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi()
-  return () => api.close()
-})
+const api = openBeforeAll(openTestApi)
 
 const users = Array.from({ length: 20 }, (_, index) => `u${index}`)
 

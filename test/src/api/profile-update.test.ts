@@ -1,16 +1,13 @@
 import { registeredKeys } from '@sluice/profiles'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, profileOf, send, type TestApi } from './test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, profileOf, send } from './test-api.ts'
 
 // POST /v2/user_profiles: each sentence of service.md and design.md §3 about it.
 const path = '/v2/user_profiles'
 const keyLimit = 6
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi({ PROFILE_KEY_LIMIT: String(keyLimit) })
-  return () => api.close()
-})
+const api = openBeforeAll(() => openTestApi({ PROFILE_KEY_LIMIT: String(keyLimit) }))
 
 interface Entry {
   key: unknown

@@ -1,12 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, profileOf, send, type TestApi } from './test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, profileOf, send } from './test-api.ts'
 
 // DELETE /v1/users/{user_id}/profiles/{key}.
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi()
-  return () => api.close()
-})
+const api = openBeforeAll(openTestApi)
 
 const remove = (app: App | undefined, userId: string, key: string) =>
   send(api, app, `/v1/users/${encodeURIComponent(userId)}/profiles/${encodeURIComponent(key)}`, undefined, {

@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { userIdsIn } from '../environment/database.ts'
-import { type App, everything, openApp, openTestApi, send, type TestApi } from './test-api.ts'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type App, everything, openApp, openTestApi, send } from './test-api.ts'
 
 const path = '/v1/users'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi()
-  return () => api.close()
-})
+const api = openBeforeAll(openTestApi)
 
 const register = (app: App, userIds: unknown) => send(api, app, path, { user_ids: userIds })
 

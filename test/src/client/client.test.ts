@@ -12,20 +12,14 @@ import {
   TooManyRequestsError,
   UnregisteredUserError,
 } from '@sluice/client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { openApp } from '../stack/client.ts'
-import type { StackAccess } from '../stack/running-stack.ts'
 
 // The client package against the running API, storage and worker. conformance.test.ts has the failures of servers. Each
 // test has an app of its own, and mostly waits for the worker, so all run at the same time.
-let stack: StackAccess
-
-beforeAll(async () => {
-  stack = await openSharedStack()
-})
-
-afterAll(() => stack.close())
+const stack = openBeforeAll(openSharedStack)
 
 async function openClient(users: readonly string[] = []) {
   const app = await openApp(stack, users)

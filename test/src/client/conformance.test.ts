@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { hasProgram } from '../environment/program.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { openApp } from '../stack/client.ts'
-import type { StackAccess } from '../stack/running-stack.ts'
 import { cases } from './conformance/cases/index.ts'
 import { drivers } from './conformance/drivers.ts'
 import { runCase } from './conformance/run-case.ts'
@@ -10,13 +10,7 @@ import { python } from './python-program.ts'
 
 // What every client of the API must do, by the clients of this repository. Each case has an app of its own, and mostly
 // waits, so some run at the same time.
-let stack: StackAccess
-
-beforeAll(async () => {
-  stack = await openSharedStack()
-})
-
-afterAll(() => stack.close())
+const stack = openBeforeAll(openSharedStack)
 
 describe.each([
   ['JavaScript', true],

@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline'
 import { Sluice } from '@sluice/client'
 import { chromium } from 'playwright-core'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { endChild, hasProgram, killAtExit, nodeEnvironment, runProgram } from '../environment/program.ts'
 import { openScratch } from '../environment/scratch.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { openApp } from '../stack/client.ts'
-import type { StackAccess } from '../stack/running-stack.ts'
 
 // The programs of examples/, as somebody runs them who has copied them.
 const root = join(import.meta.dirname, '../../..')
@@ -20,13 +20,7 @@ const example = (path: string) => join(root, 'examples', path)
 const hasPython = await hasProgram('python3')
 const executablePath = inject('chromium')
 
-let stack: StackAccess
-
-beforeAll(async () => {
-  stack = await openSharedStack()
-})
-
-afterAll(() => stack.close())
+const stack = openBeforeAll(openSharedStack)
 
 const settings = (token: string, more: Record<string, string> = {}) => ({
   ...nodeEnvironment,

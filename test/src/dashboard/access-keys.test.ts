@@ -1,13 +1,10 @@
 import { accessKeyFinder } from '@sluice/access-keys'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { openApp, openTestDashboard, testGateway } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(async () => await dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 async function openShop(email: string): Promise<{ appId: number; page: string; member: Visitor }> {
   const { appId } = await openApp(dashboard, 'Shop', email)

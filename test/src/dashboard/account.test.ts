@@ -1,14 +1,11 @@
 import { addMember, authenticator } from '@sluice/accounts'
 import { enqueueMails } from '@sluice/mail'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { openApp, openTestDashboard } from './test-dashboard.ts'
 import { formTokenIn, signIn, type Visitor } from './visitor.ts'
 
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(async () => await dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 async function openShop(email: string): Promise<{ appId: number; apiToken: string; member: Visitor }> {
   const app = await openApp(dashboard, 'Shop', email)

@@ -1,6 +1,7 @@
-import { beforeAll, beforeEach } from 'vitest'
+import { beforeEach } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
 /** The largest file that the form may upload, bytes. */
@@ -23,11 +24,8 @@ interface AppWithPage {
  * visitor always are those of the current test.
  */
 export function eachOnDataImport(users: readonly string[]) {
-  const [dashboard, app, visitor] = [{} as TestDashboard, {} as AppWithPage, {} as Visitor]
-  beforeAll(async () => {
-    Object.assign(dashboard, await openTestDashboard())
-    return () => dashboard.close()
-  })
+  const dashboard = openBeforeAll(openTestDashboard)
+  const [app, visitor] = [{} as AppWithPage, {} as Visitor]
   beforeEach(async () => {
     const { appId, email } = await openAppWith(dashboard, users)
     Object.assign(app, { appId, page: `/apps/${appId}/data-import` })

@@ -1,16 +1,13 @@
 import { runImport } from '@sluice/imports'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
 // What people decide about an import on its page: approval, and undo.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 // changes.md §2, The decision.
 test('the page of an import says why it is held, and applies it after one approval, which says whether it can be undone', async () => {

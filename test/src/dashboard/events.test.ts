@@ -2,22 +2,21 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { addMember } from '@sluice/accounts'
 import { runImport } from '@sluice/imports'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { claim, type ImportFixture, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
 // The event stream that keeps an import's page up to date. Streams notice changes within a second, so the tests wait at
 // the same time, each with an app of its own.
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let fixture: ImportFixture
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   fixture = fixtureOf(dashboard)
 })
-afterAll(() => dashboard.close())
 
 /** Creates an app with the user `u1` and one member, who is signed in. */
 async function openSignedIn(at = dashboard) {

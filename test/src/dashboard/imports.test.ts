@@ -1,18 +1,15 @@
 import { reportCancelled } from '@sluice/imports'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
 // The list of imports and an import's page, as the server renders them.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pro\n'
 

@@ -2,17 +2,14 @@ import { addMember, createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
 import { enqueueMails } from '@sluice/mail'
 import { acceptInvitation, addOperator, inviteMember } from '@sluice/sign-in'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
-import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openApp, openTestDashboard } from './test-dashboard.ts'
 import { formTokenIn, openVisitor, signIn, type Visitor } from './visitor.ts'
 
 // An address that another person enters gets only confirmation mails, and their number is limited.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard(async () => ({ memberLimit: 30 }))
-})
-afterAll(async () => await dashboard.close())
+const dashboard = openBeforeAll(() => openTestDashboard(async () => ({ memberLimit: 30 })))
 
 const content = { subject: 'Event', text: 'Event', html: 'Event' }
 

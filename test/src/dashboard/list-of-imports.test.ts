@@ -1,17 +1,14 @@
 import { gzipSync } from 'node:zlib'
 import { cancelImport } from '@sluice/imports'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 
 // The list of an app's imports.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 const file = 'user_id,age,plan\nu1,34,basic\nu2,x,basic\nghost,1,pro\nghost,y,pro\n'
 

@@ -6,19 +6,18 @@ import { sql } from '@sluice/database'
 import { listDeletions } from '@sluice/deletions'
 import { claimExport, type ExportContext, exportSettings, runExport } from '@sluice/exports'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSampleApp } from './sample-app.ts'
-import { openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openApp, openTestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let context: ExportContext
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   const { db, storage } = dashboard
   context = { db, storage, settings: readSettings({}, exportSettings), log: pino({ level: 'silent' }) }
 })
-afterAll(async () => await dashboard.close())
 
 async function openShop(email: string): Promise<{ appId: number; page: string; member: Visitor }> {
   const { appId } = await openSampleApp(dashboard, 'Shop', email)

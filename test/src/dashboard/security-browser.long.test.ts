@@ -1,19 +1,18 @@
 import { addMember } from '@sluice/accounts'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openBrowser, openWindow } from './browser.ts'
 import { hostile } from './hostile.ts'
 import { openSampleApp } from './sample-app.ts'
-import { openApp, openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openApp, openOperator, openTestDashboard } from './test-dashboard.ts'
 
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let ownApp: number
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   ;({ appId: ownApp } = await openSampleApp(dashboard, 'Own', 'anna@example.com'))
   await openOperator(dashboard)
 })
-afterAll(async () => await dashboard.close())
 
 describe.skipIf(inject('chromium') === undefined)('hostile text in a name, key, value or ID', () => {
   test('is shown as text on every page', async () => {

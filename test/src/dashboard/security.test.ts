@@ -1,24 +1,23 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSampleApp } from './sample-app.ts'
 import { addImports } from './sample-data.ts'
-import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openOperator, openTestDashboard } from './test-dashboard.ts'
 import { formTokenIn, openVisitor, signIn, type Visitor } from './visitor.ts'
 
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let ownApp: number
 let foreignApp: number
 let member: Visitor
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   ;({ appId: ownApp } = await openSampleApp(dashboard, 'Own', 'anna@example.com'))
   ;({ appId: foreignApp } = await openSampleApp(dashboard, 'Foreign', 'bert@example.com'))
   await openOperator(dashboard)
   member = await signIn(dashboard, 'anna@example.com')
 })
-afterAll(async () => await dashboard.close())
 
 const pages = [
   'imports',

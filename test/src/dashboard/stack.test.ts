@@ -2,21 +2,19 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { queueNames } from '@sluice/config'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
-import type { StackAccess } from '../stack/running-stack.ts'
 import { openVisitor } from './visitor.ts'
 
-let stack: StackAccess
+const stack = openBeforeAll(openSharedStack)
 let url: string
 beforeAll(async () => {
-  stack = await openSharedStack()
   const { dashboard } = await stack.info()
   assert(dashboard)
   url = dashboard
 })
-afterAll(async () => await stack.close())
 
 /** Returns the link that `sluice dashboard link` prints. */
 async function link(email: string): Promise<{ url: string; expires_at: string }> {

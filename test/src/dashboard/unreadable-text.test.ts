@@ -1,22 +1,21 @@
 import { createLink } from '@sluice/sign-in'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSampleApp } from './sample-app.ts'
-import { openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openOperator, openTestDashboard } from './test-dashboard.ts'
 import { openVisitor, signIn, type Visitor } from './visitor.ts'
 
 // Postgres cannot store U+0000. In any field or parameter it is an error of the sender, never an internal error.
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let appId: number
 let member: Visitor
 let operator: Visitor
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   ;({ appId } = await openSampleApp(dashboard, 'Shop', 'anna@example.com'))
   member = await signIn(dashboard, 'anna@example.com')
   await openOperator(dashboard)
   operator = await signIn(dashboard, 'operator@example.com')
 })
-afterAll(async () => await dashboard.close())
 
 const forms = [
   ['credentials/api-token', 'replaces'],

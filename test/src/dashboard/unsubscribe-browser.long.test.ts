@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { expectAccessible, openBrowser, openContext, takePictures } from './browser.ts'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { mailed, openShop } from './unsubscribe-fixture.ts'
 
 // unsubscribe.test.ts has what the link does.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 test.skipIf(inject('chromium') === undefined)('the page is accessible, and fits a phone, in both themes', async () => {
   const { appId, link } = await openShop(dashboard)

@@ -1,16 +1,13 @@
 import { sendMailsTo } from '@sluice/accounts'
 import { auditLogPage } from '@sluice/audit-log'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { openTestDashboard } from './test-dashboard.ts'
 import { mailed, openShop } from './unsubscribe-fixture.ts'
 import { openVisitor } from './visitor.ts'
 
 // The link in the header of a mail ends an app's mails to one member, without a session (RFC 2369, RFC 8058).
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openTestDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openTestDashboard)
 
 /** Sends what a mail program sends for one click. */
 const click = (link: string, body: URLSearchParams | FormData) =>

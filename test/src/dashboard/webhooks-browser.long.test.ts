@@ -1,15 +1,11 @@
 import { listEndpoints } from '@sluice/webhooks'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
-import type { TestDashboard } from './test-dashboard.ts'
 import { deliverAll, openShop, openWebhooksDashboard, record } from './webhooks-dashboard.ts'
 
 // webhooks.test.ts has what the page says and does.
-let dashboard: TestDashboard
-beforeAll(async () => {
-  dashboard = await openWebhooksDashboard()
-})
-afterAll(() => dashboard.close())
+const dashboard = openBeforeAll(openWebhooksDashboard)
 
 test.skipIf(inject('chromium') === undefined)('the page is accessible, and fits a phone, in both themes', async () => {
   const { appId, page, member } = await openShop(dashboard, 'axe@example.com')

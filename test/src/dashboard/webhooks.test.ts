@@ -1,18 +1,17 @@
 import { listEndpoints } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
-import { openOperator, type TestDashboard } from './test-dashboard.ts'
+import { openOperator } from './test-dashboard.ts'
 import { signIn } from './visitor.ts'
 import { deliverAll, openShop, openWebhooksDashboard, record } from './webhooks-dashboard.ts'
 
 // The page of webhooks: endpoints, their secrets, and deliveries that can be sent again.
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openWebhooksDashboard)
 beforeAll(async () => {
-  dashboard = await openWebhooksDashboard()
   await openOperator(dashboard)
 })
-afterAll(() => dashboard.close())
 
 const secretIn = (text: string) => /aria-label="Secret of the endpoint">(whsec_[\w+/]{32})</.exec(text)?.[1] ?? ''
 

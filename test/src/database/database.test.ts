@@ -1,16 +1,13 @@
 import { connect, encodeTextArray, hasOutsideCause, sql } from '@sluice/database'
 import fc from 'fast-check'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await openTestDatabase()
-  return () => database.close()
-})
+const database = openBeforeAll(openTestDatabase)
 
 test('a text array arrives as it was sent: strings, bytes, nulls, empty ones, none at all', async () => {
   const value = fc.oneof(

@@ -4,21 +4,20 @@ import { connect, endStaleCopies, sql, writeTogether } from '@sluice/database'
 import pg from 'pg'
 import { from } from 'pg-copy-streams'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { copyUsers } from './user-rows.ts'
 
 // Postgres does not count a transaction as idle if its writes have only half arrived.
-let database: TestDatabase
+const database = openBeforeEach(openTestDatabase)
 beforeEach(async () => {
-  database = await openTestDatabase()
   await database.db
     .insertInto('apps')
     .values([{ name: 'one' }, { name: 'two' }])
     .execute()
-  return () => database.close()
 })
 
 const rename = () => sql`update apps set name = 'first' where name = 'one'`.compile(database.db)

@@ -1,9 +1,9 @@
 import { sql } from '@sluice/database'
 import { listDeletions } from '@sluice/deletions'
-import { beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { importFile, openApp, profilesOf } from '../imports/import-fixture.ts'
 import {
-  type DeletionFixture,
   mailEvents,
   newestRequest,
   openDeletionFixture,
@@ -16,11 +16,7 @@ import {
 // Users are deleted in transactions of DELETION_BATCH_USERS, which is small here.
 const { accepted, completion, mail } = schedule
 
-let fixture: DeletionFixture
-beforeEach(async () => {
-  fixture = await openDeletionFixture({ DELETION_BATCH_USERS: '20' })
-  return () => fixture.close()
-})
+const fixture = openBeforeEach(() => openDeletionFixture({ DELETION_BATCH_USERS: '20' }))
 
 const users = Array.from({ length: 60 }, (_, index) => `user-${index}`)
 

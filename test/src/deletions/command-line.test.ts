@@ -1,19 +1,18 @@
 import { beforeEach, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { runSluice } from '../environment/sluice-command.ts'
 import { settingsOf } from '../environment/storage.ts'
 import { importFile, openApp } from '../imports/import-fixture.ts'
-import { type BucketFixture, openBucketFixture, request } from './deletion-fixture.ts'
+import { openBucketFixture, request } from './deletion-fixture.ts'
 
 // `sluice deletions list`, `sluice deletions run` and `sluice users show`. command-line.long.test.ts runs a deletion on
 // a stack as `npm start` runs it.
 const timeZone = { SERVICE_TIMEZONE: 'Asia/Tokyo' }
 
-let fixture: BucketFixture
+const fixture = openBeforeEach(() => openBucketFixture(timeZone))
 let appId: number
 beforeEach(async () => {
-  fixture = await openBucketFixture(timeZone)
   appId = await openApp(fixture, ['alice', 'bob'])
-  return () => fixture.close()
 })
 
 async function sluice(...args: string[]) {

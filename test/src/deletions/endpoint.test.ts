@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type App, everything, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
+import { describe, expect, test } from 'vitest'
+import { type App, everything, openApp, openTestApi, send } from '../api/test-api.ts'
 import { userIdsIn } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
 const path = '/v3/user_data_deletions'
 const body = { identity_type: 'user_id', identity_value: ['alice'] }
 
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi()
-  return () => api.close()
-})
+const api = openBeforeAll(openTestApi)
 
 const ask = (app: App, value: unknown) => send(api, app, path, { identity_type: 'user_id', identity_value: value })
 

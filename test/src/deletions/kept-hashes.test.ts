@@ -4,20 +4,19 @@ import { forgetDeletedUsers } from '@sluice/deletions'
 import { cancelImport, removeOldFiles, reportCancelled, runImport } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { claim, openApp, profilesOf, queueFile } from '../imports/import-fixture.ts'
-import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
+import { openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // Hashes of deleted IDs are kept for as long as earlier data may be imported. They cost other imports nothing.
 const users = Array.from({ length: 30 }, (_, index) => `u${index}`)
 const csv = `user_id,n\n${users.map((user) => `${user},1\n`).join('')}`
 
-let fixture: DeletionFixture
+const fixture = openBeforeEach(openDeletionFixture)
 let appId: number
 beforeEach(async () => {
-  fixture = await openDeletionFixture()
   appId = await openApp(fixture, ['alice', ...users])
-  return () => fixture.close()
 })
 
 const deleteUser = async (userId: string) => {

@@ -2,18 +2,17 @@ import { beginUpload, finishUpload } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { removeOldFiles, runImport, sweepFiles } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { claim, importFile } from '../imports/import-fixture.ts'
 import type { BucketFixture } from './deletion-fixture.ts'
-import { csv, type LateWriters, openLateWriters } from './late-writers-fixture.ts'
+import { csv, openLateWriters } from './late-writers-fixture.ts'
 
 // Further cases of late-writers.test.ts: outages, slow storage, several processes, and an upload that ends late.
-let late: LateWriters
+const late = openBeforeEach(openLateWriters)
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
-  late = await openLateWriters()
   ;({ fixture, appId } = late)
-  return () => late.close()
 })
 
 describe('a deletion removes', () => {

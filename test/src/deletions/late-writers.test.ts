@@ -12,21 +12,20 @@ import {
   uploadKey,
 } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { findOrphans } from '../environment/orphans.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { type BucketFixture, mailEvents, request, runAt, schedule } from './deletion-fixture.ts'
-import { csv, type LateWriters, openLateWriters } from './late-writers-fixture.ts'
+import { csv, openLateWriters } from './late-writers-fixture.ts'
 
 // Every file that is stored for an import is removed in the end, however late it is written: with the import's row,
 // with the row of its upload, or by a sweep. A deletion reaches all of them.
 // late-writers.long.test.ts has further cases.
-let late: LateWriters
+const late = openBeforeEach(openLateWriters)
 let fixture: BucketFixture
 let appId: number
 beforeEach(async () => {
-  late = await openLateWriters()
   ;({ fixture, appId } = late)
-  return () => late.close()
 })
 
 const bytes = Buffer.from(csv)

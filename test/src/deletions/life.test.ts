@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { listDeletions, showUserDeletion } from '@sluice/deletions'
 import { joinedProfileUpdates, registerUsers, showUser } from '@sluice/profiles'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { openApp, profilesOf } from '../imports/import-fixture.ts'
 import {
-  type DeletionFixture,
   mailEvents,
   newestRequest,
   openDeletionFixture,
@@ -16,11 +16,7 @@ import {
 
 const { accepted, beforeStart, start, beforeCompletion, completion, mail } = schedule
 
-let fixture: DeletionFixture
-beforeEach(async () => {
-  fixture = await openDeletionFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeEach(openDeletionFixture)
 
 // design.md §3, Deletion dates.
 describe('the life of a deletion', () => {

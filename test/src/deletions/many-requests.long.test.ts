@@ -1,22 +1,11 @@
 import { listDeletions } from '@sluice/deletions'
-import { beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { openApp, profilesOf } from '../imports/import-fixture.ts'
-import {
-  type DeletionFixture,
-  mailEvents,
-  openDeletionFixture,
-  request,
-  runAt,
-  runCutShort,
-  schedule,
-} from './deletion-fixture.ts'
+import { mailEvents, openDeletionFixture, request, runAt, runCutShort, schedule } from './deletion-fixture.ts'
 
 const { accepted, start, completion, mail } = schedule
-let fixture: DeletionFixture
-beforeEach(async () => {
-  fixture = await openDeletionFixture({ DELETION_BATCH_USERS: '20' })
-  return () => fixture.close()
-})
+const fixture = openBeforeEach(() => openDeletionFixture({ DELETION_BATCH_USERS: '20' }))
 
 test('a request for each user is as efficient as one for all users: as many batches, one mail', async () => {
   const many = Array.from({ length: 1_100 }, (_, index) => `single-${index}`)

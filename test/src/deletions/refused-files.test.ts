@@ -2,18 +2,17 @@ import { importUnannouncedFiles, pathOf } from '@sluice/bucket-uploads'
 import { sql } from '@sluice/database'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { openApp } from '../imports/import-fixture.ts'
-import { type BucketFixture, mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
+import { mailEvents, openBucketFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // Refused files never become imports, so they are gone before a deletion is reported as completed.
-let fixture: BucketFixture
+const fixture = openBeforeEach(openBucketFixture)
 let appId: number
 beforeEach(async () => {
-  fixture = await openBucketFixture()
   appId = await openApp(fixture, ['alice', 'bob'])
   await request(fixture, appId, ['alice'], schedule.accepted)
-  return () => fixture.close()
 })
 
 const csv = Buffer.from('user_id,age\nalice,1\n')

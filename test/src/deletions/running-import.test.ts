@@ -4,24 +4,23 @@ import { registerUsers } from '@sluice/profiles'
 import pg from 'pg'
 import { beforeEach, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
+import { openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 // A deletion completes while an import runs, between two of its batches. From then on no batch applies or reports the
 // deleted users, and the error rows that earlier batches kept are gone.
 const others = Array.from({ length: 12 }, (_, index) => `u${index}`)
 
-let fixture: DeletionFixture
+const fixture = openBeforeEach(openDeletionFixture)
 let appId: number
 beforeEach(async () => {
-  fixture = await openDeletionFixture()
   appId = await openApp(fixture, ['alice', ...others])
   // The key is registered, and every user has a profile that can be locked.
   await importFile(fixture, appId, `user_id,n\n${['alice', ...others].map((user) => `${user},0\n`).join('')}`)
-  return () => fixture.close()
 })
 
 /** Batches of two rows. */

@@ -7,17 +7,14 @@ import {
   runImport,
   showImport,
 } from '@sluice/imports'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
-import { type DeletionFixture, mailEvents, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
+import { mailEvents, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 
 const { accepted, beforeCompletion, completion, mail } = schedule
 
-let fixture: DeletionFixture
-beforeEach(async () => {
-  fixture = await openDeletionFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeEach(openDeletionFixture)
 
 const storedKeys = async (appId: number) => {
   const imports = await fixture.database.db

@@ -2,14 +2,9 @@ import { sql } from '@sluice/database'
 import { runDeletions } from '@sluice/deletions'
 import { claimExport, dueExports, followExportLink, removeOldExports, requestExport, runExport } from '@sluice/exports'
 import { joinedProfileUpdates, removeValue } from '@sluice/profiles'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  type DeletionFixture,
-  openDeletionFixture,
-  request as requestDeletion,
-  runAt,
-  schedule,
-} from '../deletions/deletion-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openDeletionFixture, request as requestDeletion, runAt, schedule } from '../deletions/deletion-fixture.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { importFile, openApp } from '../imports/import-fixture.ts'
 import { exportApp, request, runNext, show, storedFile } from './export-fixture.ts'
 
@@ -22,12 +17,8 @@ const file = [
   '',
 ].join('\n')
 
-let fixture: DeletionFixture
+const fixture = openBeforeAll(openDeletionFixture)
 let appId: number
-beforeAll(async () => {
-  fixture = await openDeletionFixture()
-})
-afterAll(() => fixture.close())
 beforeEach(async () => {
   appId = await openApp(fixture, users)
   await importFile(fixture, appId, 'user_id,name,age,score,born\nalice,x,1,1.5,2026-01-01\n')

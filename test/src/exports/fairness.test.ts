@@ -1,20 +1,19 @@
 import { sql } from '@sluice/database'
 import { claimExport, type ExportClaim, runExport } from '@sluice/exports'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type ImportFixture, openApp, openImportFixture } from '../imports/import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { openApp, openImportFixture } from '../imports/import-fixture.ts'
 import { exportApp, request, show } from './export-fixture.ts'
 import { sessionsInTransaction } from './sessions.ts'
 
 // No app keeps the exports of other apps waiting for hours.
-let fixture: ImportFixture
+const fixture = openBeforeEach(openImportFixture)
 let [appId, otherId] = [0, 0]
 const never = new AbortController().signal
 
 beforeEach(async () => {
-  fixture = await openImportFixture()
   appId = await openApp(fixture, ['u1'])
   otherId = await openApp(fixture, ['u1'])
-  return () => fixture.close()
 })
 
 describe('of the exports that wait', () => {

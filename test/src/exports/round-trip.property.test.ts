@@ -1,17 +1,14 @@
 import type { ValueType } from '@sluice/contract'
 import { joinedProfileUpdates, registerKeys, registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from '../imports/import-fixture.ts'
+import { importFile, openApp, openImportFixture, profilesOf } from '../imports/import-fixture.ts'
 import { exportApp } from './export-fixture.ts'
 
 // An export of one app, imported into another app with the same keys, gives equal profiles.
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture()
-})
-afterAll(() => fixture.close())
+const fixture = openBeforeAll(openImportFixture)
 
 const text = fc
   .string({

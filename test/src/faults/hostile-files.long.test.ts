@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { startDeployment } from './harness/deployment.ts'
 import { hostileFiles, runHostileFile } from './harness/hostile-files.ts'
 
 // A bounded form of `npm run test:soak`, which has lines and bombs of 1 GB.
@@ -8,13 +9,7 @@ const files = hostileFiles(64 * 2 ** 20)
 /** Limit for a worker's resident memory, bytes. Rows of a million cells need nearly this much. */
 const memoryLimitBytes = 500e6
 
-let deployment: Deployment
-
-beforeAll(async () => {
-  deployment = await startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } })
-})
-
-afterAll(() => deployment.close())
+const deployment = openBeforeAll(() => startDeployment({ workers: 1, env: { BATCH_ROWS: '5000' } }))
 
 // On a busy machine, 66 MB of rows with errors take more than a minute.
 const options = { timeout: 240_000 }

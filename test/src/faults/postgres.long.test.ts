@@ -2,25 +2,21 @@ import { chown, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from '@sluice/database'
 import pg from 'pg'
-import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { seeded } from '../environment/random.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp, upload } from './harness/client.ts'
 import { compareWithModel } from './harness/comparison.ts'
-import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { startDeployment } from './harness/deployment.ts'
 import { generatedUsers, generateSoundFile } from './harness/generate.ts'
 import { claimant, logged, slowBatches, untilLogged, untilRows, untilState } from './harness/import-states.ts'
 import { mountSmallDisk } from './harness/small-disk.ts'
 
 // Postgres stops answering, aborts a transaction, or has no disk space.
-let deployment: Deployment
+const deployment = openBeforeAll(() => startDeployment({ workers: 2 }))
 let app: ClientApp
 const random = seeded(9)
-
-beforeAll(async () => {
-  deployment = await startDeployment({ workers: 2 })
-  return () => deployment.close()
-})
 
 beforeEach(async () => {
   app = await openClientApp(deployment)

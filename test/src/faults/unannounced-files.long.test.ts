@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { type ClientApp, openClientApp } from './harness/client.ts'
-import { type Deployment, startDeployment } from './harness/deployment.ts'
+import { startDeployment } from './harness/deployment.ts'
 
 // Unannounced files while storage fails to copy one of them and workers die.
-let deployment: Deployment
+const deployment = openBeforeAll(() => startDeployment({ workers: 1, env: { S3_GATEWAY_SEARCH_INTERVAL: '1s' } }))
 let app: ClientApp
-
-beforeAll(async () => {
-  deployment = await startDeployment({ workers: 1, env: { S3_GATEWAY_SEARCH_INTERVAL: '1s' } })
-  return () => deployment.close()
-})
 
 beforeEach(async () => {
   app = await openClientApp(deployment)

@@ -4,29 +4,28 @@ import { createApp } from '@sluice/accounts'
 import { pathOf } from '@sluice/bucket-uploads'
 import { readSettings } from '@sluice/config'
 import { registerUsers } from '@sluice/profiles'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { signIn } from '../dashboard/visitor.ts'
 import { freePort } from '../environment/free-port.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
-import { openSmallDeployment, type SmallDeployment } from '../faults/harness/small-deployment.ts'
+import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 import { upload } from '../stack/client.ts'
 
 // The process that takes a file wakes a worker for it. No maintenance runs here, which would notice uploads and
 // queued imports as well, up to a second later.
-let deployment: SmallDeployment
+const deployment = openBeforeAll(() => openSmallDeployment({ UPLOAD_CHECK_INTERVAL: '60s' }))
 const email = 'ann@example.com'
 let app: { appId: number; token: string }
 const file = Buffer.from('user_id,age\na,7\n')
 
 beforeAll(async () => {
-  deployment = await openSmallDeployment({ UPLOAD_CHECK_INTERVAL: '60s' })
   await deployment.start('worker', { WORKER_QUEUES: 'imports' })
   await deployment.start('api')
   const { appId, apiToken: token } = await createApp(deployment.db, { name: 'Shop', email })
   await registerUsers(deployment.db, appId, ['a'])
   app = { appId, token }
 })
-afterAll(() => deployment.close())
 
 async function completed(): Promise<void> {
   await until('the end of the import', async () => {

@@ -2,8 +2,9 @@ import { sql } from '@sluice/database'
 import { type Cancellation, cancelImport, dispatchNextInOrder, reportCancelled, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import fc from 'fast-check'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { until } from '../environment/wait.ts'
 import { applied, csvOf, errorLines, isValid, openAppWithUsers, type Row, rowsOf } from './cancelled-rows.ts'
@@ -20,15 +21,12 @@ import {
 import { slowReads } from './slow-storage.ts'
 
 // A cancelled import keeps what it applied, and applies nothing more. The following import is next in order at once.
-let fixture: ImportFixture
+const fixture = openBeforeAll(() =>
+  openImportFixture({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' }),
+)
 let appId: number
 const noShutdown = new AbortController().signal
 const batchRows = 5
-
-beforeAll(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: String(batchRows), INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
-  return () => fixture.close()
-})
 
 beforeEach(async () => {
   await reportCancelled(fixture.context) // of the preceding test

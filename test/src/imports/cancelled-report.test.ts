@@ -1,18 +1,14 @@
 import { cancelImport, reportCancelled, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { csvOf, errorLines, openAppWithUsers, rowsOf } from './cancelled-rows.ts'
-import { claim, type ImportFixture, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
+import { claim, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
 // Maintenance makes the report of a cancelled import: its error file and its mails.
-let fixture: ImportFixture
+const fixture = openBeforeAll(() => openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' }))
 let appId: number
-
-beforeAll(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '5', INFERENCE_ROWS: '5', IMPORT_ATTEMPTS: '3' })
-  return () => fixture.close()
-})
 
 beforeEach(async () => {
   await reportCancelled(fixture.context) // of the preceding test

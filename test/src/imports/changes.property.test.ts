@@ -1,6 +1,7 @@
 import { approveImport } from '@sluice/imports'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import {
   changesIn,
@@ -14,14 +15,10 @@ import {
   users,
   withValues,
 } from './changed-files.ts'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf, testApp } from './import-fixture.ts'
+import { importFile, openApp, openImportFixture, profilesOf, testApp } from './import-fixture.ts'
 
 // What an import changed, against any profiles: the changes file leads from the profiles before it to those after it.
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '4' })
-})
-afterAll(() => fixture.close())
+const fixture = openBeforeAll(() => openImportFixture({ BATCH_ROWS: '4' }))
 
 // changes.md §1, Counts; changes.md §1, The changes file.
 test('the changes file leads from the profiles before an import to those after it, and the counts are its lines', async () => {

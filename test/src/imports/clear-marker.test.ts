@@ -1,16 +1,15 @@
 import { removeValue } from '@sluice/profiles'
 import { beforeEach, expect, test } from 'vitest'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
 // A cell that equals the clear marker removes the key from the user's profile. `model.property.test.ts` compares any
 // mixture of values, markers and empty cells with the model.
-let fixture: ImportFixture
+const fixture = openBeforeEach(() => openImportFixture({ BATCH_ROWS: '3' }))
 let appId: number
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '3' })
   appId = await openApp(fixture, ['u1', 'u2', '#N/A'])
-  return () => fixture.close()
 })
 
 const clearMarker = '#N/A'

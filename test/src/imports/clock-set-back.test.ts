@@ -10,19 +10,18 @@ import {
 import { dueMails, enqueueMails } from '@sluice/mail'
 import { addEndpoint, dueDeliveries, enqueueEvent, openDeliverer } from '@sluice/webhooks'
 import { beforeEach, expect, test } from 'vitest'
-import { claim, type ImportFixture, openApp, openImportFixture, queueFile } from './import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { claim, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // Postgres's clock is set back by a day, for instance by a failover: every stored time then lies a day too far ahead.
-let fixture: ImportFixture
+const fixture = openBeforeEach(() => openImportFixture({ UPLOAD_ORDER_WAIT: '30s' }))
 let db: Database
 let appId: number
 const file = 'user_id,a\nu1,1\n'
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ UPLOAD_ORDER_WAIT: '30s' })
   db = fixture.database.db
   appId = await openApp(fixture, ['u1'])
-  return () => fixture.close()
 })
 
 type StoredTime =

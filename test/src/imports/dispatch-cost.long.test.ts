@@ -1,7 +1,8 @@
 import { type CompiledQuery, type Database, sql } from '@sluice/database'
 import { claimNext, dispatchNextInOrder } from '@sluice/imports'
-import { beforeEach, expect, test } from 'vitest'
-import { type ImportFixture, openApp, openImportFixture } from './import-fixture.ts'
+import { expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
+import { openApp, openImportFixture } from './import-fixture.ts'
 
 // The cost of dispatch and claims depends on the number of apps, not on how many imports each app has queued.
 const queued = 120_000
@@ -9,12 +10,7 @@ const apps = 3
 /** Blocks of 8 KiB that a statement may touch. An index lookup touches about four; an app takes about ten lookups. */
 const maxBlocks = apps * 100
 
-let fixture: ImportFixture
-
-beforeEach(async () => {
-  fixture = await openImportFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeEach(openImportFixture)
 
 async function queue(appId: number, count: number): Promise<void> {
   await sql`

@@ -2,6 +2,7 @@ import { runImport } from '@sluice/imports'
 import { registeredKeys } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import {
   claim,
@@ -17,15 +18,15 @@ import {
 
 // A dry run makes every check and the whole report, but applies nothing.
 // `model.property.test.ts` compares its report to the report of an import.
-let fixture: ImportFixture
+const fixture = openBeforeEach(() =>
+  openImportFixture({ BATCH_ROWS: '2', INFERENCE_ROWS: '2', PROFILE_KEY_LIMIT: String(keyLimit) }),
+)
 let appId: number
 const noShutdown = new AbortController().signal
 const keyLimit = 4
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '2', INFERENCE_ROWS: '2', PROFILE_KEY_LIMIT: String(keyLimit) })
   appId = await openApp(fixture, ['u1', 'u2'])
-  return () => fixture.close()
 })
 
 const mailOf = async (importId: string) =>

@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { type ClaimedImport, claimImport, runImport } from '@sluice/imports'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import {
   claim,
@@ -14,13 +15,8 @@ import {
 } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
-let fixture: ImportFixture
+const fixture = openBeforeAll(openImportFixture)
 const noShutdown = new AbortController().signal
-
-beforeAll(async () => {
-  fixture = await openImportFixture()
-  return () => fixture.close()
-})
 
 // service.md, Error CSV file; design.md §3, Error file's size.
 describe('an error file ends with the last row that fits into ERROR_FILE_LIMIT', () => {

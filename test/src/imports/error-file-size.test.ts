@@ -2,7 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import {
   claim,
   type ImportFixture,
@@ -13,11 +14,7 @@ import {
 } from './import-fixture.ts'
 
 // The room that the rows of an error file need in Postgres until the file is stored.
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(openImportFixture)
 
 /** Imports a file as gzip until storage refuses the error file. Returns the size of the rows that Postgres keeps. */
 async function sizesKept(

@@ -1,18 +1,17 @@
 import { runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
-import { claim, type ImportFixture, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { claim, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // How often an import opens its file: a first run reads the beginning several times, a later run starts at its
 // position.
-let fixture: ImportFixture
+const fixture = openBeforeEach(() => openImportFixture({ BATCH_ROWS: '10', INFERENCE_ROWS: '5' }))
 let appId: number
 const rows = Array.from({ length: 40 }, (_, index) => `u1,${index}\n`).join('')
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '10', INFERENCE_ROWS: '5' })
   appId = await openApp(fixture, ['u1'])
-  return () => fixture.close()
 })
 
 /** Runs an import until its end or until `shutdown`. Returns the byte at which each read of the file began. */

@@ -1,18 +1,17 @@
 import { beforeEach, expect, test } from 'vitest'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 
 // If the users of earlier batches had no profiles, later batches skip the lookup of profiles, until an insert finds
 // one. The result is the same as with a lookup.
-let fixture: ImportFixture
+const fixture = openBeforeEach(() => openImportFixture({ BATCH_ROWS: '2' }))
 let appId: number
 const users = Array.from({ length: 12 }, (_, index) => `user${index}`)
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '2' })
   appId = await openApp(fixture, users)
   // Registers the keys, because a batch that may register keys is in flight alone.
   await importFile(fixture, appId, 'user_id,n,m\nuser11,0,0\n')
-  return () => fixture.close()
 })
 
 const numbered = (key: 'n' | 'm', ids: readonly string[]) =>

@@ -2,7 +2,8 @@ import type { ValueType } from '@sluice/contract'
 import { registeredKeys, registerKeys } from '@sluice/profiles'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { applyTable, type Table } from './model.ts'
@@ -74,11 +75,7 @@ function write({ header, rows }: Table, quoteAll: boolean, lineBreak: string): B
   return Buffer.concat([header.map((name) => Buffer.from(name)), ...rows].map(line))
 }
 
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(openImportFixture)
 
 /** Returns the types of an app's keys. */
 async function typesOf(appId: number): Promise<Map<string, string>> {

@@ -5,7 +5,8 @@ import { changeKeys, joinedProfileUpdates, registerUsers, removeValue } from '@s
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from '../deletions/deletion-fixture.ts'
+import { openDeletionFixture, request, runAt, schedule } from '../deletions/deletion-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { fileOf, rowsOfEachUser, options as typed, users as usersOfFiles } from './changed-files.ts'
 import { openApp, type Result, type TestApp, testApp } from './import-fixture.ts'
@@ -23,7 +24,7 @@ const header = 'user_id,k,l\n'
 const rowsOf = (ids: readonly string[]) => ids.map((id) => row(id)).join('')
 const file = header + rowsOf(users)
 
-let fixture: DeletionFixture
+const fixture = openBeforeEach(openDeletionFixture)
 let app: TestApp
 
 async function openTestApp(): Promise<TestApp> {
@@ -33,10 +34,8 @@ async function openTestApp(): Promise<TestApp> {
 }
 
 beforeEach(async () => {
-  fixture = await openDeletionFixture()
   app = await openTestApp()
   await app.importFile(file)
-  return () => fixture.close()
 })
 
 /** Returns a log that calls `then` when an import has read what the profiles hold. */

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type ImportFixture, importFile, openApp, openImportFixture } from './import-fixture.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { importFile, openApp, openImportFixture } from './import-fixture.ts'
 
 // `rows_changed`: how many rows of a file wrote something.
-let fixture: ImportFixture
+const fixture = openBeforeAll(() => openImportFixture({ BATCH_ROWS: '50' }))
 let appId: number
-beforeAll(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '50' })
-})
-afterAll(() => fixture.close())
 const users = Array.from({ length: 200 }, (_, index) => `u${index}`)
 beforeEach(async () => {
   appId = await openApp(fixture, users)

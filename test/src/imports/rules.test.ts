@@ -1,13 +1,10 @@
 import { registeredKeys, registerKeys } from '@sluice/profiles'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { type ImportFixture, importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { importFile, openApp, openImportFixture, profilesOf } from './import-fixture.ts'
 import { expectErrorsOfWideFile } from './wide-file-errors.ts'
 
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture({ PROFILE_KEY_LIMIT: '6' })
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(() => openImportFixture({ PROFILE_KEY_LIMIT: '6' }))
 
 /** Imports one file into a new app with the users `u1` to `u3` and these registered keys. */
 async function run(file: Buffer | string, keys: Record<string, 'string' | 'int' | 'decimal' | 'datetime'> = {}) {

@@ -9,21 +9,20 @@ import {
 } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { unfinishedUploads } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
-import { type ImportFixture, importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
+import { importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // How long an import's files can be read, and when they are removed.
-let fixture: ImportFixture
+const fixture = openBeforeEach(openImportFixture)
 let appId: number
 const file = 'user_id,a\nu1,1\nnobody,2\n'
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
 beforeEach(async () => {
-  fixture = await openImportFixture()
   appId = await openApp(fixture, ['u1'])
-  return () => fixture.close()
 })
 
 describe('stored files', () => {

@@ -4,8 +4,9 @@ import { deletionSettings } from '@sluice/deletions'
 import { cancelImport, reportCancelled, runImport, showImport, undoImport } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { request, runAt, schedule } from '../deletions/deletion-fixture.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { fileOf, options, someRows, users } from './changed-files.ts'
 import {
@@ -20,11 +21,7 @@ import {
 } from './import-fixture.ts'
 
 // Undo: an import that takes back what another one changed.
-let fixture: ImportFixture
-beforeAll(async () => {
-  fixture = await openImportFixture({ BATCH_ROWS: '4' })
-})
-afterAll(() => fixture.close())
+const fixture = openBeforeAll(() => openImportFixture({ BATCH_ROWS: '4' }))
 
 async function undo(appId: number, importId: string, dryRun = false): Promise<Result> {
   const undoId = await undoImport(fixture.context, { appId, importId }, { dryRun })

@@ -2,17 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { receiveV2File, runImport } from '@sluice/imports'
 import { pino } from 'pino'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { claim, type ImportFixture, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { claim, openApp, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 import { compactImports, sizeOfImports } from './table-size.ts'
 
 // The cost of a file depends on its bytes, not on the width of its header or on cells without a column.
-let fixture: ImportFixture
-
-beforeAll(async () => {
-  fixture = await openImportFixture()
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(openImportFixture)
 
 /** Returns the CPU time of this process, which does everything but Postgres's part, ms. */
 async function cpuTime(job: () => Promise<unknown>): Promise<number> {

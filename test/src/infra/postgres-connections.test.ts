@@ -1,17 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, type Database, sql } from '@sluice/database'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { openScratch } from '../environment/scratch.ts'
 import { until } from '../environment/wait.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 
-let database: TestDatabase
-beforeEach(async () => {
-  database = await openTestDatabase()
-  return () => database.close()
-})
+const database = openBeforeEach(openTestDatabase)
 
 /** Opens a pool that is closed at the end of the test. */
 function open(url: string, connections = 2): Database {

@@ -6,8 +6,9 @@ import { readSettings } from '@sluice/config'
 import { dueMails, enqueueMails, type Mailer, mailerSettings, openMailer } from '@sluice/mail'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeCertificate } from '../environment/certificate.ts'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
 import { type MailProtection, type MailServer, startMailServer } from '../environment/mail-server.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { clientSecret, startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
 
 // Mails wait, and are not lost, while TLS or the login at the mail server fails. No secret is sent in plain text, or
@@ -15,7 +16,7 @@ import { clientSecret, startTokenEndpoint, type TokenEndpoint } from './token-en
 let folder: string
 let certificate: { certificate: string; key: string }
 let stranger: { certificate: string; key: string }
-let database: TestDatabase
+const database = openBeforeEach(openTestDatabase)
 let appId: number
 
 beforeAll(async () => {
@@ -26,9 +27,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 beforeEach(async () => {
-  database = await openTestDatabase()
   appId = (await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })).appId
-  return () => database.close()
 })
 
 const password = 'p@ss word'

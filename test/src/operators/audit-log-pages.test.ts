@@ -1,23 +1,22 @@
 import { type AuditAction, auditLogPage, recordEvent } from '@sluice/audit-log'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openApp, openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openApp, openOperator, openTestDashboard } from '../dashboard/test-dashboard.ts'
 import { signIn, type Visitor } from '../dashboard/visitor.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { plansOf } from '../environment/plans.ts'
 
 // The pages of the audit log. audit-log.test.ts has what leaves an entry.
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let member: Visitor
 let operator: Visitor
 let appId: number
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   await openOperator(dashboard)
   appId = (await openApp(dashboard, 'Shop', 'anna@example.com')).appId
   member = await signIn(dashboard, 'anna@example.com')
   operator = await signIn(dashboard, 'operator@example.com')
 })
-afterAll(() => dashboard.close())
 
 // second-day.md §6, Audit log.
 test('the pages show the log of the app to its members and the log of all apps to operators, and offer it as a file', async () => {

@@ -1,14 +1,11 @@
 import { type AuditAction, auditLogPage } from '@sluice/audit-log'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type App, openApp, openTestApi, send, type TestApi } from '../api/test-api.ts'
+import { expect, test } from 'vitest'
+import { type App, openApp, openTestApi, send } from '../api/test-api.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 
 // Whatever a request to the API changes leaves its entry in the audit log. A new route must join one of the lists here.
-let api: TestApi
-beforeAll(async () => {
-  api = await openTestApi({ API_TRUSTED_PROXIES: '10.1.0.0/16' })
-})
-afterAll(async () => await api.close())
+const api = openBeforeAll(() => openTestApi({ API_TRUSTED_PROXIES: '10.1.0.0/16' }))
 
 const newest = async () => (await auditLogPage(api.database.db, {}, 1)).entries[0]
 

@@ -4,15 +4,14 @@ import { removeOldMails } from '@sluice/mail'
 import type { Host } from '@sluice/worker-app/src/host.ts'
 import { maintenanceTasks } from '@sluice/worker-app/src/maintenance-tasks.ts'
 import { beforeEach, expect, test } from 'vitest'
-import { type ImportFixture, openApp, openImportFixture } from '../imports/import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { openApp, openImportFixture } from '../imports/import-fixture.ts'
 
 // Imports and mails that ended over `HISTORY_RETENTION_DAYS` ago are removed, in small batches.
-let fixture: ImportFixture
+const fixture = openBeforeEach(openImportFixture)
 let appId = 0
 beforeEach(async () => {
-  fixture = await openImportFixture()
   appId = await openApp(fixture)
-  return () => fixture.close()
 })
 
 const days = 400

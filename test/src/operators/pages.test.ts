@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { openSampleApp } from '../dashboard/sample-app.ts'
 import { addImports } from '../dashboard/sample-data.ts'
-import { openOperator, openTestDashboard, type TestDashboard } from '../dashboard/test-dashboard.ts'
+import { openOperator, openTestDashboard } from '../dashboard/test-dashboard.ts'
 import { signIn } from '../dashboard/visitor.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
-let dashboard: TestDashboard
+const dashboard = openBeforeAll(openTestDashboard)
 let appId: number
 beforeAll(async () => {
-  dashboard = await openTestDashboard()
   await openOperator(dashboard)
   ;({ appId } = await openSampleApp(dashboard, 'Corner shop', 'anna@example.com'))
 })
-afterAll(async () => await dashboard.close())
 
 test('limits that are not valid stay in the form, with what limits look like', async () => {
   const operator = await signIn(dashboard, 'operator@example.com')

@@ -13,19 +13,13 @@ import {
 } from '@sluice/imports'
 import { importOverview } from '@sluice/operations'
 import { beforeEach, expect, test } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { runSluice } from '../environment/sluice-command.ts'
-import {
-  claim,
-  type ImportFixture,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-} from '../imports/import-fixture.ts'
+import { claim, openApp, openImportFixture, profilesOf, queueFile } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
 // An operator stops one app, or all apps (docs/operations.md, Pausing).
-let fixture: ImportFixture
+const fixture = openBeforeEach(() => openImportFixture({ IMPORT_SLICE: '1ms', BATCH_ROWS: '2', INFERENCE_ROWS: '3' }))
 let [appId, otherId] = [0, 0]
 const noShutdown = new AbortController().signal
 const users = Array.from({ length: 30 }, (_, user) => `u${user}`)
@@ -33,10 +27,8 @@ const rows = 120
 const file = `user_id,a\n${Array.from({ length: rows }, (_, row) => `${users[row % users.length]},${row}\n`).join('')}`
 
 beforeEach(async () => {
-  fixture = await openImportFixture({ IMPORT_SLICE: '1ms', BATCH_ROWS: '2', INFERENCE_ROWS: '3' })
   appId = await openApp(fixture, users)
   otherId = await openApp(fixture, users)
-  return () => fixture.close()
 })
 
 const dispatched = async () => (await dispatchNextInOrder(fixture.context)).map(({ importId }) => importId)

@@ -11,26 +11,17 @@ import {
 } from '@sluice/imports'
 import { registerUsers } from '@sluice/profiles'
 import { beforeEach, expect, test } from 'vitest'
-import {
-  claim,
-  type ImportFixture,
-  importFile,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-} from '../imports/import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { claim, importFile, openApp, openImportFixture, profilesOf, queueFile } from '../imports/import-fixture.ts'
 
 // A failed or cancelled import is imported again (docs/operations.md, Retrying and finding imports).
-let fixture: ImportFixture
+const fixture = openBeforeEach(openImportFixture)
 let appId = 0
 const noShutdown = new AbortController().signal
 const file = 'user_id,age\nalice,1\nbob,2\n'
 
 beforeEach(async () => {
-  fixture = await openImportFixture()
   appId = await openApp(fixture, ['alice', 'bob'])
-  return () => fixture.close()
 })
 
 const retry = (importId: string) => retryImport(fixture.context, { appId, importId })

@@ -11,18 +11,17 @@ import {
 } from '@sluice/profiles'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
 // Updates at the same moment share statements. None may be lost, half applied, or delayed or failed by another.
 const keyLimit = 4
 const users = Array.from({ length: 30 }, (_, index) => `u${index}`)
 
-let database: TestDatabase
+const database = openBeforeAll(openTestDatabase)
 let update: ReturnType<typeof joinedProfileUpdates>
 beforeAll(async () => {
-  database = await openTestDatabase()
   update = joinedProfileUpdates(database.db, keyLimit)
-  return () => database.close()
 })
 
 const int = (key: string, value: number): ProfileEntry => ({ key, type: 'int', value })

@@ -10,19 +10,16 @@ import {
   registerUsers,
   showUser,
 } from '@sluice/profiles'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { pairKey } from '../../../packages/engine/batches/src/documents/pairs.ts'
 import { ProfileBatch } from '../../../packages/engine/batches/src/documents/profile-batch.ts'
 import { mergeProfiles } from '../../../packages/engine/batches/src/write/merge.ts'
 import { beforeLookup, lookUpUsers } from '../../../packages/engine/batches/src/write/user-lookups.ts'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
-let database: TestDatabase
+const database = openBeforeAll(() => openTestDatabase(20))
 let appId: number
-beforeAll(async () => {
-  database = await openTestDatabase(20)
-  return () => database.close()
-})
 beforeEach(async () => {
   appId = (await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })).appId
 })

@@ -1,11 +1,11 @@
 import { profileStatistics } from '@sluice/profiles'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { addUsers } from '../dashboard/sample-data.ts'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
-let database: TestDatabase
+const database = openBeforeAll(openTestDatabase)
 beforeAll(async () => {
-  database = await openTestDatabase()
   await database.db
     .insertInto('apps')
     .values([{ name: 'Large' }, { name: 'Small' }, { name: 'Middle' }, { name: 'Empty' }])
@@ -14,7 +14,6 @@ beforeAll(async () => {
   await addUsers(database.db, 2, 300)
   await addUsers(database.db, 3, 1_500)
 })
-afterAll(async () => await database.close())
 
 /** Returns fill rates by key, percent. */
 async function fillOf(appId: number) {

@@ -10,17 +10,13 @@ import {
 } from '@sluice/access-keys'
 import { createApp } from '@sluice/accounts'
 import { sql } from '@sluice/database'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { openTestDatabase } from '../environment/database.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 
-let database: TestDatabase
+const database = openBeforeAll(openTestDatabase)
 let appId: number
 const keys = [randomBytes(32)]
-
-beforeAll(async () => {
-  database = await openTestDatabase()
-})
-afterAll(() => database.close())
 
 beforeEach(async () => {
   appId = (await createApp(database.db, { name: 'Shop', email: 'ann@example.com' })).appId

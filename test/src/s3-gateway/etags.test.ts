@@ -10,16 +10,15 @@ import {
 } from '@aws-sdk/client-s3'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { type Owner, openTestGateway } from './test-gateway.ts'
 
 // Storage whose ETags are no MD5s, as S3's are with SSE-KMS. Clients such as s3cmd and rclone compare ETags with the
 // MD5 of what they sent, and send it again, or fail, if the two differ.
-let gateway: TestGateway
+const gateway = openBeforeEach(() => openTestGateway({}, undefined, withOtherEtags))
 let owner: Owner
 beforeEach(async () => {
-  gateway = await openTestGateway({}, undefined, withOtherEtags)
   owner = await gateway.openOwner()
-  return () => gateway.close()
 })
 
 /** Replaces each ETag by another one of the same form. The same function leads back. */

@@ -1,22 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerOf, begin } from '@sluice/s3-endpoint/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { watchMemory } from '../memory/peak-memory.ts'
-import { type GatewayProcess, startGateway } from './gateway-process.ts'
+import { startGateway } from './gateway-process.ts'
 import type { Owner } from './test-gateway.ts'
 
 // While one app attacks a gateway process, another app's uploads succeed, and the process stays alive.
-let gateway: GatewayProcess
+const gateway = openBeforeAll(() => startGateway({ S3_GATEWAY_BODY_GRACE: '5s' }))
 let attacker: Owner
 let neighbour: Owner
 
 beforeAll(async () => {
-  gateway = await startGateway({ S3_GATEWAY_BODY_GRACE: '5s' })
   attacker = await gateway.openOwner()
   neighbour = await gateway.openOwner()
 })
-afterAll(() => gateway.close())
 
 const file = 'user_id,name\nalice,Alice\n'
 /** Memory limit of a gateway's container in the chart, bytes. */

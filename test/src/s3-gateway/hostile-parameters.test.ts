@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { PutObjectCommand } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { putPast } from './bucket-files.ts'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { type Owner, openTestGateway } from './test-gateway.ts'
 
 // An invalid parameter is an error of the sender: the answer is 400, never 500.
-let gateway: TestGateway
+const gateway = openBeforeAll(openTestGateway)
 let owner: Owner
 let other: Owner
 
 beforeAll(async () => {
-  gateway = await openTestGateway()
   owner = await gateway.openOwner()
   other = await gateway.openOwner()
 })
-afterAll(() => gateway.close())
 
 const bucketWith = (query: string) => `/${gateway.bucket}?${query}`
 const fileWith = (query: string, name = 'a.csv') => `/${gateway.bucket}/${owner.path}${name}${query}`

@@ -3,20 +3,19 @@ import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCo
 import { deleteAccessKey } from '@sluice/access-keys'
 import { sql } from '@sluice/database'
 import { answerOf, begin, type RawRequest } from '@sluice/s3-endpoint/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Owner, openTestGateway, type TestGateway } from './test-gateway.ts'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
+import { type Owner, openTestGateway } from './test-gateway.ts'
 
 // Requests that the S3 gateway refuses. No part of them reaches storage or becomes an import.
-let gateway: TestGateway
+const gateway = openBeforeAll(openTestGateway)
 let owner: Owner
 let other: Owner
 
 beforeAll(async () => {
-  gateway = await openTestGateway()
   owner = await gateway.openOwner()
   other = await gateway.openOwner()
 })
-afterAll(() => gateway.close())
 
 afterEach(async () => {
   gateway.moveClock(0)

@@ -5,34 +5,34 @@ import { openDashboardProvider } from '@sluice/dashboard-app/src/sign-in/provide
 import { openSignInLimiter, signInLimitSettings } from '@sluice/dashboard-app/src/sign-in/sign-in-limiter.ts'
 import { openProvider, openSigner, ProviderUnavailable } from '@sluice/sign-in'
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openApp, openTestDashboard } from '../dashboard/test-dashboard.ts'
 import { openVisitor, signIn } from '../dashboard/visitor.ts'
 import { freePort, listenOn } from '../environment/free-port.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import type { ProviderState } from './identity-provider.ts'
 import {
   environmentOf,
   openPersonsBrowser,
   openProviderDashboard,
   type PersonsBrowser,
-  type ProviderDashboard,
   reachCallback,
   signInThere,
 } from './provider-dashboard.ts'
 
 const log: string[] = []
-let setUp: ProviderDashboard
+const setUp = openBeforeAll(() =>
+  openProviderDashboard(async () => ({
+    mailsLinks: false,
+    log: pino({ level: 'info' }, { write: (line) => void log.push(line) }),
+  })),
+)
 let issuer: string
 let browser: PersonsBrowser
 beforeAll(async () => {
-  setUp = await openProviderDashboard(async () => ({
-    mailsLinks: false,
-    log: pino({ level: 'info' }, { write: (line) => void log.push(line) }),
-  }))
   issuer = setUp.provider.issuer
   await createApp(setUp.dashboard.db, { name: 'Shop', email: 'anna@example.com' })
 })
-afterAll(async () => await setUp.close())
 
 const normal: ProviderState = {
   accounts: { anna: { email: 'anna@example.com', email_verified: true } },

@@ -1,9 +1,10 @@
 import { removeMember } from '@sluice/accounts'
 import { sql } from '@sluice/database'
 import { addOperator } from '@sluice/sign-in'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openApp } from '../dashboard/test-dashboard.ts'
 import { formTokenIn, signIn } from '../dashboard/visitor.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import {
   openPersonsBrowser,
   openProviderDashboard,
@@ -13,13 +14,11 @@ import {
   signInThere,
 } from './provider-dashboard.ts'
 
-let setUp: ProviderDashboard
+const setUp = openBeforeAll(openProviderDashboard)
 let issuer: string
 beforeAll(async () => {
-  setUp = await openProviderDashboard()
   issuer = setUp.provider.issuer
 })
-afterAll(async () => await setUp.close())
 beforeEach(async () => {
   await sql`truncate sessions, provider_accounts, operators, members, audit_log`.execute(setUp.dashboard.db)
 })

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { openApiDocument } from '@sluice/api-app/src/openapi/document.ts'
 import type { ApiDocument, JsonSchema } from '@sluice/api-app/src/openapi/document-types.ts'
 import { importStates } from '@sluice/contract'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { documentCheck, operationsOf } from '../api-limits/document-check.ts'
+import { openBeforeAll } from '../environment/opened.ts'
 import { hasProgram, runProgram } from '../environment/program.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { openSession, root, shellBlocks, withAddresses } from './documented-session.ts'
-import type { StackAccess } from './running-stack.ts'
 
 const text = await readFile(join(root, 'docs/api.md'), 'utf8')
 const document: ApiDocument = JSON.parse(JSON.stringify(openApiDocument('http://api.test')))
@@ -26,11 +26,7 @@ function firstColumn(header: string): string[] {
   return rows.split('\n').flatMap((row) => row.split('|')[1]?.trim() ?? [])
 }
 
-let stack: StackAccess
-beforeAll(async () => {
-  stack = await openSharedStack()
-  return () => stack.close()
-})
+const stack = openBeforeAll(openSharedStack)
 
 test.skipIf(!hasPrograms)(
   'the session in docs/api.md works as written, and prints the error file as shown',

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import type { UploadDescriptor } from '@sluice/contract'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSharedStack } from '../environment/shared-stack.ts'
 import { until } from '../environment/wait.ts'
 import {
@@ -17,16 +18,9 @@ import {
   statusOf,
   upload,
 } from './client.ts'
-import type { StackAccess } from './running-stack.ts'
 
 // One app per test, because first requests are limited per token.
-let stack: StackAccess
-
-beforeAll(async () => {
-  stack = await openSharedStack()
-})
-
-afterAll(() => stack.close())
+const stack = openBeforeAll(openSharedStack)
 
 const declaration = { checksum: 'CY9rzUYh03PK3k6DJie09g==', byte_size: '4', content_type: 'text/csv' }
 

@@ -1,20 +1,14 @@
 import { request } from 'node:http'
 import { limits } from '@sluice/contract'
 import { openStorage } from '@sluice/storage'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { openSharedStack, storageOfSharedStack } from '../environment/shared-stack.ts'
 import { declare, ended, openApp, put, type RequestedImport, requestImport, statusOf } from './client.ts'
-import type { StackAccess } from './running-stack.ts'
 
 // How storage handles a second request that differs from the first request's declaration
 // (design.md §3, Upload binding).
-let stack: StackAccess
-
-beforeAll(async () => {
-  stack = await openSharedStack()
-})
-
-afterAll(() => stack.close())
+const stack = openBeforeAll(openSharedStack)
 
 afterEach(() => void vi.useRealTimers())
 

@@ -3,21 +3,20 @@ import { requestDeletion, runDeletions } from '@sluice/deletions'
 import { approveImport, cancelImport, noticeUploads, reportCancelled, runImport, showImport } from '@sluice/imports'
 import { addEndpoint } from '@sluice/webhooks'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type DeletionFixture, openDeletionFixture, schedule } from '../deletions/deletion-fixture.ts'
+import { openDeletionFixture, schedule } from '../deletions/deletion-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { request, runNext, show } from '../exports/export-fixture.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { localRule, localSettings } from './webhook-fixture.ts'
 
 // What each event says. The data are views of the API without links, and contain no values of users.
-let fixture: DeletionFixture
+const fixture = openBeforeEach(openDeletionFixture)
 let appId: number
 beforeEach(async () => {
-  fixture = await openDeletionFixture()
   appId = await openApp(fixture, ['alice', 'bob'])
   await addEndpoint(fixture.database.db, { keys: localSettings.ENCRYPTION_KEYS, rule: localRule }, appId, {
     url: 'http://127.0.0.1/',
   })
-  return () => fixture.close()
 })
 
 async function bodies(): Promise<(WebhookBody & { data: Record<string, unknown> })[]> {

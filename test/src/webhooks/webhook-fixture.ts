@@ -14,6 +14,7 @@ import {
 } from '@sluice/webhooks'
 import { beforeEach } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 /** The settings under which webhooks reach this machine, as environment variables. */
@@ -54,14 +55,11 @@ export async function openWebhookFixture(options: Parameters<typeof openDelivere
 
 /** Opens a fixture and a receiver before each test. The results always are those of the current test. */
 export function eachWithReceiver(): { fixture: WebhookFixture; receiver: Receiver } {
-  const [fixture, receiver] = [{} as WebhookFixture, {} as Receiver]
+  const fixture = openBeforeEach(openWebhookFixture)
+  const receiver = {} as Receiver
   beforeEach(async () => {
-    Object.assign(fixture, await openWebhookFixture())
     await openReceiver(undefined, receiver)
-    return async () => {
-      await receiver.close()
-      await fixture.close()
-    }
+    return () => receiver.close()
   })
   return { fixture, receiver }
 }

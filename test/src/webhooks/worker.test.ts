@@ -2,9 +2,10 @@ import { createApp } from '@sluice/accounts'
 import { openStorage } from '@sluice/storage'
 import { addEndpoint } from '@sluice/webhooks'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
-import { openSmallDeployment, type SmallDeployment } from '../faults/harness/small-deployment.ts'
+import { openSmallDeployment } from '../faults/harness/small-deployment.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from '../operators/command-line.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
@@ -12,13 +13,9 @@ import { deliveryStates } from './webhook-deployment.ts'
 import { localEnvironment, localRule, localSettings, makeDue } from './webhook-fixture.ts'
 
 // Worker processes send webhooks: none is lost with its process. workers.long.test.ts lets receivers hang.
-let deployment: SmallDeployment
+const deployment = openBeforeAll(() => openSmallDeployment(localEnvironment))
 let receiver: Receiver
 let appId: number
-beforeAll(async () => {
-  deployment = await openSmallDeployment(localEnvironment)
-})
-afterAll(() => deployment.close())
 beforeEach(async () => {
   appId = (await createApp(deployment.db, { name: 'Shop', email: 'ann@example.com' })).appId
   receiver = await openReceiver()

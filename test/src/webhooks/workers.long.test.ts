@@ -1,19 +1,15 @@
 import { addEndpoint, enqueueEvent } from '@sluice/webhooks'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { openClientApp } from '../faults/harness/client.ts'
-import type { Deployment } from '../faults/harness/deployment.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import { addReceiver, deliveryStates, importOneFile, startWebhookDeployment } from './webhook-deployment.ts'
 import { localRule, localSettings } from './webhook-fixture.ts'
 
 // Worker processes send webhooks without delay of imports and mails, and host the queues that their settings name.
-let deployment: Deployment
+const deployment = openBeforeAll(startWebhookDeployment)
 let receiver: Receiver
-beforeAll(async () => {
-  deployment = await startWebhookDeployment()
-})
-afterAll(() => deployment.close())
 beforeEach(async () => {
   receiver = await openReceiver()
   return () => receiver.close()

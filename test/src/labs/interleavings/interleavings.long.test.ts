@@ -1,14 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
-import { type ActorsFixture, openActorsFixture } from './fixture.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../../environment/opened.ts'
+import { openActorsFixture } from './fixture.ts'
 import { knownRowPairs } from './known-row-pairs.ts'
 import { pairs } from './pairs.ts'
 import { runOverlap } from './run-overlap.ts'
 
-let fixture: ActorsFixture
-beforeAll(async () => {
-  fixture = await openActorsFixture(2)
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(() => openActorsFixture(2))
 
 test.each([...pairs, ...knownRowPairs].map((pair) => [pair.name, pair] as const))(
   '%s: every order of their statements leaves a correct result',

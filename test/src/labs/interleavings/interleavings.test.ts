@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openBeforeAll } from '../../environment/opened.ts'
 import { explore, type OrderRun, type Step } from './explore.ts'
-import { type ActorsFixture, openActorsFixture } from './fixture.ts'
+import { openActorsFixture } from './fixture.ts'
 import { pairs } from './pairs.ts'
 import { runOverlap } from './run-overlap.ts'
 
@@ -13,11 +14,7 @@ const sample = [
 ]
 const ordersOfEach = 5
 
-let fixture: ActorsFixture
-beforeAll(async () => {
-  fixture = await openActorsFixture(2)
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(() => openActorsFixture(2))
 
 const sampledPairs = pairs.filter(({ name }) => sample.includes(name))
 

@@ -1,16 +1,13 @@
-import { beforeAll, expect, test } from 'vitest'
-import { type ActorsFixture, openActorsFixture } from './fixture.ts'
+import { expect, test } from 'vitest'
+import { openBeforeAll } from '../../environment/opened.ts'
+import { openActorsFixture } from './fixture.ts'
 import { runOverlap } from './run-overlap.ts'
 import { triples } from './triples.ts'
 
 // A sample. `ORDERS=250` runs so many orders of each triple.
 const ordersOfEach = Number(process.env.ORDERS ?? 6)
 
-let fixture: ActorsFixture
-beforeAll(async () => {
-  fixture = await openActorsFixture(3)
-  return () => fixture.close()
-})
+const fixture = openBeforeAll(() => openActorsFixture(3))
 
 test.each(triples.map((triple) => [triple.name, triple] as const))(
   '%s: orders of their statements, with and without a crash, leave a correct result',
