@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { copyOut, endStaleCopies, sql } from '@sluice/database'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
@@ -29,4 +30,21 @@ test('if the reader of a copy stops, its snapshot ends with the time limit of ex
   await until('the end of the snapshot', async () => (await waiting()) === 0)
   process.abort()
   expect(await given).toBeInstanceOf(Error)
+})
+
+test('a copy whose signal aborts ends with the reason of the signal', async () => {
+  const database = await openTestDatabase()
+  onTestFinished(() => database.close())
+  const process = new AbortController()
+  const statement = `copy (select repeat('x', 1000) from generate_series(1, 50000)) to stdout`
+  const reason = new DOMException('the process shuts down', 'AbortError')
+  const consume = async (bytes: Readable) => {
+    for await (const _ of bytes) process.abort(reason)
+  }
+  const copy = copyOut({ statement, consume, signal: process.signal })
+  const copying = database.db.connection().execute(async (connection) => {
+    await sql`begin`.execute(connection)
+    await connection.executeQuery(copy)
+  })
+  await expect(copying).rejects.toBe(reason)
 })

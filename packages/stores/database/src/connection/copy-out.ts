@@ -9,7 +9,7 @@ export interface CopyOut {
   signal: AbortSignal
 }
 
-/** Runs a copy as `copyOut` describes. Returns the number of rows. */
+/** Runs a copy as `copyOut` describes. Returns the number of rows. Throws the reason of the signal once it aborts. */
 export async function runCopyOut(client: pg.Client, { statement, consume, signal }: CopyOut): Promise<number> {
   // One message: Postgres commits once it has sent the last row, however late that row is read.
   const stream = to(`${statement}; commit`)
@@ -28,6 +28,7 @@ export async function runCopyOut(client: pg.Client, { statement, consume, signal
     await ended.promise
   } catch (error) {
     close()
+    signal.throwIfAborted()
     throw error
   } finally {
     signal.removeEventListener('abort', close)
