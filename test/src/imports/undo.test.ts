@@ -94,6 +94,20 @@ test('a changes file that is loaded and undone in several transactions is undone
   expect(await profilesOf(fixture, appId)).toEqual(before)
 })
 
+// design.md §4, Bounded memory.
+test('however many values a user has, no transaction of an undo has over 10,000 lines and those of one user', async () => {
+  const ids = Array.from({ length: 300 }, (_, number) => `user-${number}`)
+  const keys = Array.from({ length: 50 }, (_, number) => `key${number}`)
+  const appId = await openApp(fixture, ids)
+  const file = `user_id,${keys.join(',')}\n${ids.map((id) => `${id},${keys.join(',')}\n`).join('')}`
+  const { view } = await importFile(fixture, appId, file, keep)
+  const undoId = await undoImport(fixture.context, { appId, importId: view.import_id })
+  const lines: number[] = []
+  const context = { ...fixture.context, onBatch: ({ rowsApplied }: { rowsApplied: number }) => lines.push(rowsApplied) }
+  await runImport(context, await claim(fixture, appId, undoId), new AbortController().signal)
+  expect(lines).toEqual([10_000, 5_000])
+})
+
 // changes.md §3, What it does.
 test('rows that an undo took back are applied again by the same file', async () => {
   const appId = await openApp(fixture, ['u1'])

@@ -48,7 +48,7 @@ export const userData: readonly Step[] = [
   {
     clears: ['undo_lines.user_id', 'undo_lines.befores', 'undo_lines.afters'],
     run: async ({ db, shutdown }, { appId }) => {
-      await removeUndoLines(db, { appId }, shutdown)
+      await removeUndoLines(db, appId, shutdown)
       return {}
     },
   },

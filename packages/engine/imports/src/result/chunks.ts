@@ -26,8 +26,8 @@ export interface Chunk {
 }
 
 /**
- * Maximum number of bytes of chunks in one read. A longer chunk is read alone. Most chunks have about 100 KB, and none
- * has much over 2 MiB.
+ * Maximum number of bytes of chunks in one read. A longer chunk is read alone. Most chunks have about 100 KB, and only
+ * those of an undo may have over 2 MiB.
  */
 const maxBytesPerRead = 4 * 2 ** 20
 

@@ -13,7 +13,7 @@ import {
   renewLease,
 } from '../order/claim.ts'
 import { isOutage } from '../order/outage.ts'
-import { removeUndoLines } from '../run/undo-lines.ts'
+import { removeLinesOf } from '../run/undo-lines.ts'
 import { nextState } from '../states.ts'
 import { toChanges } from '../view/view.ts'
 import { storeChangesFile } from './changes-file.ts'
@@ -91,7 +91,7 @@ async function store(run: EndedRun, end: End, withoutErrorFile: boolean): Promis
   // throws `ClaimLost`.
   const removedBefore = await renewLease(context, claim)
   const keepsChanges = claim.keepsChanges && !hasChangedNothing(claim, end)
-  if (claim.undoOf !== null) await removeUndoLines(context.db, claim)
+  if (claim.undoOf !== null) await removeLinesOf(run)
   try {
     const errors = linked(claim.wasHeld ? notStored : await storeErrorFile(run))
     const changes = linked(keepsChanges ? await storeChangesFile(run) : notStored)

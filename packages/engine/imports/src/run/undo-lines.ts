@@ -1,6 +1,6 @@
 import { changesFileColumns, ElementList } from '@sluice/batches'
 import { type Cells, RowSplitter, readRows } from '@sluice/csv'
-import { copyInto, type Database, mustFind, sql, textOid, writeTogether } from '@sluice/database'
+import { copyInto, type Database, mustFind, type RawBuilder, sql, textOid, writeTogether } from '@sluice/database'
 import { ByteWriter } from '@sluice/profiles'
 import { ImportFile } from '../file/source.ts'
 import type { Run } from './run.ts'
@@ -12,12 +12,13 @@ const linesAtATime = 5_000
 
 /**
  * Loads the lines of the changes file that a run undoes, unless they are loaded already: a preceding worker may have
- * done it. Throws `NothingFound` if the claim is lost, and as `ImportFile.from`.
+ * done it. From then on, only lines at the end of the order of users can go, or all of them. Throws `NothingFound` if
+ * the claim is lost, and as `ImportFile.from`.
  */
 export async function loadLines(run: Run): Promise<void> {
   const { context, claim } = run
   if (await areLoaded(run)) return
-  await removeUndoLines(context.db, claim)
+  await removeLinesOf(run)
   const splitter = new RowSplitter()
   const file = new ImportFile(context, claim.file)
   const rows = new UndoRows(claim)
@@ -35,15 +36,26 @@ export async function loadLines(run: Run): Promise<void> {
     saved = line
   }
   if (line > saved) await saveRows(run, rows.take())
+  await checkLoaded(run)
 }
+
+/**
+ * Throws if lines are missing: a crash of Postgres empties the table, and a deletion removes lines. The next try loads
+ * them again.
+ */
+export async function checkLoaded(run: Run): Promise<void> {
+  if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
+}
+
+/** Finds the row of an import whose claim still holds. */
+const claimedRow = ({ appId, importId, attempt, state }: Run['claim']) => sql`select from imports
+  where app_id = ${appId}::integer and import_id = ${importId}::uuid
+    and attempt = ${attempt}::integer and state = ${state}`
 
 /** Saves rows of `undo_lines`. Throws `NothingFound` if the claim is lost. */
 async function saveRows({ context, claim }: Run, rows: Buffer): Promise<void> {
   // The lock keeps the next claim waiting: after it, these lines would stay when the import has ended.
-  const claimed = sql`select from imports
-    where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
-      and attempt = ${claim.attempt}::integer and state = ${claim.state}
-    for share`
+  const claimed = sql`${claimedRow(claim)} for share`
   await writeTogether(context.db, [mustFind(claimed.compile(context.db))], async () => ({
     writes: [copyInto('undo_lines', copiedColumns, rows)],
     result: undefined,
@@ -117,8 +129,8 @@ function addCell(array: ElementList, bytes: Buffer, start = 0, end = 0): void {
   }
 }
 
-/** Whether as many lines are loaded as the import has counted. After a crash of Postgres, there are none. */
-export async function areLoaded({ context, claim }: Run): Promise<boolean> {
+/** Returns whether as many lines are loaded as the import has counted. */
+async function areLoaded({ context, claim }: Run): Promise<boolean> {
   const { rows } = await sql<{ are_loaded: boolean }>`
     select (
         select coalesce(sum(cardinality(keys)), 0) from undo_lines l
@@ -132,22 +144,42 @@ export async function areLoaded({ context, claim }: Run): Promise<boolean> {
   return rows[0]?.are_loaded === true
 }
 
-/** Maximum number of rows of `undo_lines` in one `delete`. */
+/** Removes the lines that an undo has loaded. Removes nothing if the claim is lost: a successor may need them. */
+export async function removeLinesOf({ context, claim }: Pick<Run, 'context' | 'claim'>): Promise<void> {
+  const ofUndo = sql`app_id = ${claim.appId} and import_id = ${claim.importId} and exists (${claimedRow(claim)})`
+  await removeLines(context.db, ofUndo)
+}
+
+/** Removes the lines of all undos of an app. Ends early if the process shuts down. */
+export async function removeUndoLines(db: Database, appId: number, shutdown?: AbortSignal): Promise<void> {
+  await removeLines(db, sql`app_id = ${appId}`, shutdown)
+}
+
+/** Number of rows of `undo_lines` in one `delete`. Further rows of the first user are added. */
 const rowsPerDelete = 20_000
 
-/** Removes the lines that an undo has loaded, or those of all undos of an app. Ends early if the process shuts down. */
-export async function removeUndoLines(
-  db: Database,
-  { appId, importId }: { appId: number; importId?: string },
-  shutdown?: AbortSignal,
-): Promise<void> {
-  const ofImport = importId === undefined ? sql`` : sql`and import_id = ${importId}`
+/**
+ * Removes rows from the last user on, and a user's rows together: an undo that runs meanwhile finds either all lines of
+ * its next users or none of them.
+ */
+async function removeLines(db: Database, which: RawBuilder<unknown>, shutdown?: AbortSignal): Promise<void> {
+  // Greater than each key.
+  let before = { import_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', user_id: '' }
   while (shutdown?.aborted !== true) {
-    const { numAffectedRows = 0n } = await sql`
-      delete from undo_lines where app_id = ${appId} and ctid = any(array(
-        select ctid from undo_lines where app_id = ${appId} ${ofImport} limit ${rowsPerDelete}
-      ))
+    const rest = sql`${which} and (import_id, user_id) < (${before.import_id}::uuid, ${before.user_id})`
+    const { rows } = await sql<typeof before>`
+      with first as materialized (
+        select import_id, user_id from undo_lines where ${rest}
+        order by import_id desc, user_id desc offset ${rowsPerDelete - 1} limit 1
+      ), removed as (
+        delete from undo_lines where ${rest} and (import_id, user_id) >= (
+          coalesce((select import_id from first), '00000000-0000-0000-0000-000000000000'),
+          coalesce((select user_id from first), '')
+        )
+      )
+      select import_id, user_id from first
     `.execute(db)
-    if (Number(numAffectedRows) < rowsPerDelete) return
+    if (rows[0] === undefined) return
+    before = rows[0]
   }
 }

@@ -16,10 +16,15 @@ import { ObjectGone } from '@sluice/storage'
 import { type ReleaseReason, Slice } from '../order/slice.ts'
 import { progressStatements } from './progress.ts'
 import type { Run } from './run.ts'
-import { areLoaded, loadLines } from './undo-lines.ts'
+import { checkLoaded, loadLines } from './undo-lines.ts'
 
-/** Number of users in a transaction. */
+/** Maximum number of users in a transaction. */
 const usersAtATime = 2_000
+
+/**
+ * Number of lines at which a transaction takes no further user (design.md §4, Bounded memory). One user may have more.
+ */
+const linesAtATime = 10_000
 
 /**
  * Undoes the lines of a changes file, user by user (changes.md §3, What it does). A position is a number of lines in
@@ -48,12 +53,11 @@ export async function applyUndo(run: Run): Promise<ReleaseReason | undefined> {
     if (lastUser === undefined) break
     precedingUser = lastUser
   }
-  // A deletion or a crash may have removed lines meanwhile. The next try reads them again.
-  if (!(await areLoaded(run))) throw new Error('lines of an undo are gone')
+  await checkLoaded(run)
   return undefined
 }
 
-/** Returns the last user whose lines are committed; an empty string if there is none. */
+/** Returns the last user whose lines are committed; an empty string if there is none. All lines must be loaded. */
 async function userBefore({ context, claim, progress }: Run): Promise<string> {
   if (progress.position === 0) return ''
   const { rows } = await sql<{ user_id: string }>`
@@ -62,7 +66,8 @@ async function userBefore({ context, claim, progress }: Run): Promise<string> {
       where app_id = ${claim.appId} and import_id = ${claim.importId}
     ) ends where position = ${progress.position}
   `.execute(context.db)
-  return rows[0]?.user_id ?? ''
+  if (rows[0] === undefined) throw new Error(`no user of the undo ends at line ${progress.position}`)
+  return rows[0].user_id
 }
 
 /** Undoes the lines of the next users, in one transaction. Returns the last of them; undefined if there is none. */
@@ -176,9 +181,11 @@ async function undoLines(tx: Database, { claim }: Run, after: string): Promise<U
   const { rows } = await prepared<Undone>`
     with chosen as materialized (
       select array_agg(user_id) as ids, max(user_id) as last_user from (
-        select distinct user_id from undo_lines where ${ofUndo} and user_id > ${after}
-        order by user_id limit ${usersAtATime}::integer
-      ) users
+        select user_id, sum(lines) over (order by user_id) - lines as preceding_lines from (
+          select user_id, sum(cardinality(keys)) as lines from undo_lines where ${ofUndo} and user_id > ${after}
+          group by user_id order by user_id limit ${usersAtATime}::integer
+        ) of_user
+      ) users where preceding_lines < ${linesAtATime}
     ), lines as materialized (
       ${linesOf(ofUndo)} and user_id = any((select ids from chosen)::text[])
     ), values as (
