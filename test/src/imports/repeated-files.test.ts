@@ -149,6 +149,49 @@ test.each([
   expect((await app.profiles())[lateUser]).toEqual(profile)
 })
 
+describe('profiles that hold all values of a row take its hash', () => {
+  const swapped = `user_id,l,k\n${users.map((id) => row(id, 'b', 'a')).join('')}`
+  const stored = () =>
+    app.db.selectFrom('profiles').select(['user_id', 'row_hash', 'updated_at']).orderBy('user_id').execute()
+  const updatedAt = async () => (await stored()).map((profile) => [profile.user_id, profile.updated_at])
+
+  test('if files of a new form follow each other: the third one is known', async () => {
+    const written = await updatedAt()
+    for (let day = 1; day <= 2; day++) {
+      expect((await app.importFile(swapped)).view).toMatchObject({ rows_applied: 40, rows_changed: 0 })
+    }
+    expect(await repeat(swapped)).toMatchObject({ rows_applied: 40, rows_changed: 0 })
+    expect(await updatedAt()).toEqual(written)
+  })
+
+  test('not if files of two forms take turns: each would write all profiles', async () => {
+    const hashes = (await stored()).map((profile) => profile.row_hash)
+    for (const text of [swapped, file, swapped, file]) await app.importFile(text)
+    expect((await stored()).map((profile) => profile.row_hash)).toEqual(hashes)
+  })
+
+  test('if an update or an undo of other values has taken the hash', async () => {
+    await joinedProfileUpdates(app.db, 500)(app.appId, lateUser, [{ key: 'm', type: 'string', value: 'x' }])
+    const hash = async () => (await stored()).find((profile) => profile.user_id === lateUser)?.row_hash
+    expect(await hash()).toBeNull()
+    expect(await repeat(file)).toMatchObject({ rows_applied: 40, rows_changed: 0 })
+    expect(await hash()).not.toBeNull()
+    expect((await app.profiles())[lateUser]).toEqual({ k: 'a', l: 'b', m: 'x' })
+  })
+
+  test.each([{ keepChanges: true }, { clearMarker: '#' }])(
+    'also with %j, and repeated users keep none',
+    async (given) => {
+      const text = `${swapped}${row('u1', 'b', 'a')}`
+      for (let day = 1; day <= 2; day++) {
+        expect((await app.importFile(text, given)).view).toMatchObject({ rows_changed: 0 })
+      }
+      const importId = await app.queue(text, 'text/csv', false, given)
+      expect((await runActing(importId)).view).toMatchObject({ rows_applied: 41, rows_changed: 0 })
+    },
+  )
+})
+
 test('the next worker reads the profiles again after a hand-over, and the counts stay exact', async () => {
   const text = `${file}${row(lateUser, 'c')}nobody,x,y\n`
   const importId = await app.queue(text)

@@ -77,7 +77,14 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       }
       batch.keepRow(user, index)
     }
-    const writes = mergeProfiles(tx, { appId, batch, states, toleratesConflicts: false, areChangesFound: false })
+    const writes = mergeProfiles(tx, {
+      appId,
+      batch,
+      states,
+      toleratesConflicts: false,
+      areChangesFound: false,
+      comesAgain: false,
+    })
     return { writes, result: users.map((user) => states.isRegistered(user)) }
   })
 }

@@ -27,6 +27,11 @@ interface BatchOwner {
   dryRun: boolean
   /** What the rows change is kept, not only counted. */
   keepsChanges: boolean
+  /**
+   * Rows of this form are likely to come again, so profiles that hold all values of a row take its hash. If files of
+   * two forms take turns, each would write all profiles for the other one.
+   */
+  comesAgain: boolean
 }
 
 /** How the owner records its progress. */

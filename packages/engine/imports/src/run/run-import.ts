@@ -1,7 +1,7 @@
 import { type Batches, type Columns, openBatches } from '@sluice/batches'
 import { fileMessages, limits } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
-import { untilAnswered } from '@sluice/database'
+import { sql, untilAnswered } from '@sluice/database'
 import { inImportTrace } from '@sluice/traces'
 import type { ImportContext } from '../context.ts'
 import { ImportFile } from '../file/source.ts'
@@ -139,7 +139,7 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   const { db, settings } = run.context
   run.batches = await openBatches({
     db,
-    owner: { ...run.claim, dryRun: appliesNothing(run.claim) },
+    owner: { ...run.claim, dryRun: appliesNothing(run.claim), comesAgain: await hasPrecedingForm(run) },
     progress: progressStatements(run),
     columns,
     committed: run.claim.progress,
@@ -152,6 +152,22 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   })
   if (run.batches === undefined) throw new ClaimLost('the app was deleted')
   return run.batches
+}
+
+/** Returns whether the app's preceding import had the same columns and clear marker. */
+async function hasPrecedingForm({ context, claim, progress }: Run): Promise<boolean> {
+  const { rows } = await sql<{ is_same: boolean }>`
+    select columns::jsonb = ${JSON.stringify(progress.columns)}::jsonb
+      and clear_marker is not distinct from ${claim.options.clearMarker}::text as is_same
+    from imports
+    where app_id = ${claim.appId}::integer and state = 'completed' and not dry_run and undo_of is null
+      and sequence_number < (
+        select sequence_number from imports
+        where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
+      )
+    order by sequence_number desc limit 1
+  `.execute(context.db)
+  return rows[0]?.is_same === true
 }
 
 /** Returns about how many bytes the file has. Compressed rows are usually a fifth of their size. */
