@@ -28,7 +28,7 @@ export async function readImport(importId: string, isReady = (_: ImportView) => 
   const links = await linkBase()
   return await withDatabase(async (db) => {
     for (;;) {
-      const found = await showImport(db, links, importId)
+      const found = await showImport(db, links, { appId: 'any', importId })
       if (found === undefined) throw noImport(importId)
       if (isReady(found)) return found
       await delay(readPauseMs)
@@ -92,7 +92,11 @@ export async function changeImport(
     async (db) => {
       const appId = await findAppOfImport(db, importId)
       const changed = appId === undefined ? {} : await change(db, { appId, importId }).catch(asRefused)
-      return { appId, ...changed, view: await showImport(db, links, changed.newId ?? importId) }
+      return {
+        appId,
+        ...changed,
+        view: await showImport(db, links, { appId: 'any', importId: changed.newId ?? importId }),
+      }
     },
     ({ appId, refused, outcome = 'done' }) =>
       appId === undefined ? { outcome: 'refused' } : { appId, outcome: refused === undefined ? outcome : 'refused' },

@@ -179,7 +179,7 @@ test('an import that is cancelled while its file is uploaded stays cancelled', a
     const found = await importsOf()
     return found.length === 1 && found
   })
-  await cancelImport(dashboard.db, importId, app.appId)
+  await cancelImport(dashboard.db, { appId: app.appId, importId })
   body.write(tail)
   body.end()
   expect((await sending).headers.get('location')).toBe(`/apps/${app.appId}/imports`)

@@ -116,7 +116,7 @@ test('the list of imports has pages, newest first', async () => {
   for (let number = 0; number < 52; number++) {
     const importId = await queueFile(fixture, appId, file)
     ids.unshift(importId)
-    await cancelImport(dashboard.db, importId)
+    await cancelImport(dashboard.db, { appId, importId })
   }
   const visitor = await signIn(dashboard, email)
   const first = (await visitor.get(`/apps/${appId}/imports`)).text

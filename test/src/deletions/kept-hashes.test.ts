@@ -142,7 +142,7 @@ describe('the hashes of deleted IDs', () => {
     const cancelled = await queueFile(fixture, appId, 'user_id,n\nalice,1\n')
     await db.updateTable('imports').set({ file_name: 'alice.csv' }).execute()
     await deleteUser('alice')
-    await cancelImport(db, cancelled)
+    await cancelImport(db, { appId, importId: cancelled })
     await reportCancelled(fixture.context)
     await passDays(31)
     expect(await forgetDeletedUsers({ db })).toBe(0)

@@ -62,7 +62,7 @@ describe('a client that repeats its PUT after the files of its import were remov
 
   test('leaves nothing after the next deletion of a user', async () => {
     const { importId, put } = await openV3()
-    await cancelImport(fixture.database.db, importId)
+    await cancelImport(fixture.database.db, { appId, importId })
     await reportCancelled(fixture.context)
     await request(fixture, appId, ['bob'], schedule.accepted)
     await runAt(fixture, schedule.completion)
@@ -81,7 +81,7 @@ describe('a client that repeats its PUT after the files of its import were remov
 describe('a deletion removes', () => {
   test('the file of an import that was cancelled before the file was sent', async () => {
     const { importId, put } = await openV3()
-    await cancelImport(fixture.database.db, importId)
+    await cancelImport(fixture.database.db, { appId, importId })
     await reportCancelled(fixture.context)
     expect(await put()).toBe(200)
     await late.deleteAlice()

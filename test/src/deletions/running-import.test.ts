@@ -206,7 +206,7 @@ test.each(kept)(
 
 test('a cancelled import reports no row of a user who was deleted before the report', async () => {
   const importId = await queueFile(fixture, appId, file)
-  const running = runWith(importId, () => cancelImport(fixture.database.db, importId))
+  const running = runWith(importId, () => cancelImport(fixture.database.db, { appId, importId }))
   expect(await running).toEqual({ outcome: 'cancelled' })
   expect(await rowsKept(importId)).toContain('alice,none')
   await deleteAlice()

@@ -39,7 +39,9 @@ describe('stored files', () => {
     await runAt(fixture, completion)
     expect(await storedKeys(appId)).toEqual([])
     expect(await followFileLink({ db: fixture.database.db, storage: fixture.storage }, 'errors', token)).toBe('expired')
-    expect(await showImport(fixture.database.db, 'http://api.test', ended.import_id)).toMatchObject({
+    expect(
+      await showImport(fixture.database.db, 'http://api.test', { appId: 'any', importId: ended.import_id }),
+    ).toMatchObject({
       state: 'completed',
       error_file_url: null,
     })
@@ -73,12 +75,12 @@ describe('stored files', () => {
     expect(without.view).toMatchObject({ state: 'held', rows_total: 3, held: held.view.held, ...files })
     const mails = await db.selectFrom('mails').select('text').where('event', 'like', `import:${importId}%`).execute()
     expect(mails).toEqual([{ text: expect.stringContaining('The details of this mail were removed.') }])
-    await approveImport(db, importId)
+    await approveImport(db, { appId, importId })
     expect(await run()).toMatchObject({ outcome: 'held' })
     const again = await resultOf(fixture, appId, importId)
     expect(again.view.changes?.values.added).toBe(1)
     expect(`${again.changesFile}${again.errorFile}`).not.toContain('alice')
-    await approveImport(db, importId)
+    await approveImport(db, { appId, importId })
     expect(await run()).toMatchObject({ outcome: 'completed' })
     expect(await profilesOf(fixture, appId)).toEqual({ bob: { zip: 3 } })
   })
@@ -87,7 +89,7 @@ describe('stored files', () => {
     const appId = await openApp(fixture, ['alice'])
     const cancel = async () => {
       const importId = await queueFile(fixture, appId, 'user_id,age\nalice,1\n')
-      await cancelImport(fixture.database.db, importId)
+      await cancelImport(fixture.database.db, { appId, importId })
       return `apps/${appId}/imports/${importId}/upload`
     }
     await cancel()

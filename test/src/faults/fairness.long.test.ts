@@ -24,7 +24,7 @@ describe('one worker, which has two slots', () => {
     await slowBatches(deployment.db, 0)
     for (const importId of large) {
       await untilState(deployment, importId, 'completed', 120_000)
-      const view = await showImport(deployment.db, undefined, importId)
+      const view = await showImport(deployment.db, undefined, { appId: 'any', importId })
       expect(view?.rows_total).toBe(long.table.rows.length)
     }
     // Usually the dry run is released, or the import if its slice ends first.

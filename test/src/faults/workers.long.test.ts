@@ -90,7 +90,7 @@ test('a worker that is killed while it stores a changes file leaves the whole fi
   await worker.exited
   release.resolve()
   await untilState(deployment, importId, 'completed')
-  const view = await showImport(deployment.db, deployment.api, importId)
+  const view = await showImport(deployment.db, deployment.api, { appId: 'any', importId })
   const file = await fetch(view?.changes_file_url ?? '')
   const lines = await changesIn(gunzipSync(Buffer.from(await file.arrayBuffer())).toString())
   expect(lines.length).toBeGreaterThan(0)

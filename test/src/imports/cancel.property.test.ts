@@ -70,7 +70,7 @@ test('at any moment, a cancelled import has applied whole batches from its start
       let cancelled: Promise<unknown> = Promise.resolve()
       const storage = slowReads(fixture.storage, 32, async () => {
         if (reads++ !== moment) return
-        cancelled = cancelImport(fixture.database.db, ids[target] ?? '', appId)
+        cancelled = cancelImport(fixture.database.db, { appId, importId: ids[target] ?? '' })
         if (waits) await cancelled
       })
       const begun = await runAllInOrder({ ...fixture.context, storage })
@@ -105,7 +105,10 @@ describe('an import that waits', () => {
       await queueFile(fixture, appId, csvOf(rowsOf('a'))),
       await queueFile(fixture, appId, csvOf(rowsOf('b'))),
     ]
-    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled', isNew: true })
+    expect(await cancelImport(fixture.database.db, { appId, importId: first })).toEqual({
+      outcome: 'cancelled',
+      isNew: true,
+    })
     expect(await runAllInOrder(fixture.context)).toEqual([second])
     expect(await viewOf(first)).toMatchObject({ state: 'cancelled', rows_total: 0, started_at: null })
     expect(await reportCancelled(fixture.context)).toHaveLength(1)
@@ -115,10 +118,10 @@ describe('an import that waits', () => {
 
   test('is cancelled twice: the second time changes nothing, and there is one mail', async () => {
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
-    await cancelImport(fixture.database.db, importId)
+    await cancelImport(fixture.database.db, { appId, importId })
     const before = await viewOf(importId)
     await reportCancelled(fixture.context)
-    expect(await cancelImport(fixture.database.db, importId)).toEqual({ outcome: 'cancelled', isNew: false })
+    expect(await cancelImport(fixture.database.db, { appId, importId })).toEqual({ outcome: 'cancelled', isNew: false })
     expect(await reportCancelled(fixture.context)).toEqual([])
     expect(await viewOf(importId)).toEqual(before)
     expect(await mailsOf(importId)).toHaveLength(1)
@@ -129,7 +132,7 @@ describe('cancelling has no effect', () => {
   test('on an import that has ended', async () => {
     const { view } = await importFile(fixture, appId, csvOf(rowsOf('a')))
     const outcome = { outcome: 'ended', state: 'completed' }
-    expect(await cancelImport(fixture.database.db, view.import_id, appId)).toEqual(outcome)
+    expect(await cancelImport(fixture.database.db, { appId, importId: view.import_id })).toEqual(outcome)
     expect(await viewOf(view.import_id)).toEqual(view)
   })
 
@@ -137,9 +140,9 @@ describe('cancelling has no effect', () => {
     const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
     const other = await openApp(fixture)
     const unknown = { outcome: 'unknown' }
-    expect(await cancelImport(fixture.database.db, importId, other)).toEqual(unknown)
-    expect(await cancelImport(fixture.database.db, crypto.randomUUID(), appId)).toEqual(unknown)
-    expect(await cancelImport(fixture.database.db, "' or true --")).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, { appId: other, importId })).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, { appId, importId: crypto.randomUUID() })).toEqual(unknown)
+    expect(await cancelImport(fixture.database.db, { appId, importId: "' or true --" })).toEqual(unknown)
     expect((await viewOf(importId)).state).toBe('queued')
   })
 })
@@ -167,7 +170,7 @@ describe('an import that is cancelled while its end is written has one end', () 
       // All rows are committed, and the error file is about to be stored: the import's end is next.
       async writeStream(...args) {
         cancellation = fixture.database.db.transaction().execute(async (tx) => {
-          const answer = await cancelImport(tx, importId)
+          const answer = await cancelImport(tx, { appId, importId })
           isCancelling.resolve()
           await untilOneWaits()
           return answer
@@ -193,7 +196,7 @@ describe('an import that is cancelled while its end is written has one end', () 
       await until('the end to wait for the mails', async () => {
         return (await lockWaits(db)).some((statement) => statement.includes('insert into mails'))
       })
-      const cancellation = cancelImport(db, importId)
+      const cancellation = cancelImport(db, { appId, importId })
       await untilOneWaits()
       return { running, cancellation }
     })
@@ -219,7 +222,10 @@ describe('a running import', () => {
     })
     const running = runImport({ ...fixture.context, storage }, await claim(fixture, appId, first), noShutdown)
     await stopped.promise
-    expect(await cancelImport(fixture.database.db, first, appId)).toEqual({ outcome: 'cancelled', isNew: true })
+    expect(await cancelImport(fixture.database.db, { appId, importId: first })).toEqual({
+      outcome: 'cancelled',
+      isNew: true,
+    })
     const cut = await viewOf(first)
     expect(await runAllInOrder(fixture.context)).toEqual([second])
     const after = await profilesOf(fixture, appId)
@@ -237,7 +243,7 @@ describe('a running import', () => {
     ]
     await claim(fixture, appId, first) // and no worker runs it
     expect(await dispatchNextInOrder(fixture.context, appId)).toEqual([])
-    await cancelImport(fixture.database.db, first, appId)
+    await cancelImport(fixture.database.db, { appId, importId: first })
     expect(await runAllInOrder(fixture.context)).toEqual([second])
   })
 })

@@ -20,7 +20,7 @@ async function cancelledMidway(): Promise<string> {
   const importId = await queueFile(fixture, appId, csvOf(rowsOf('a')))
   let seen = 0
   const storage = slowReads(fixture.storage, 32, async () => {
-    if (seen++ === 18) await cancelImport(fixture.database.db, importId, appId)
+    if (seen++ === 18) await cancelImport(fixture.database.db, { appId, importId })
   })
   await runImport({ ...fixture.context, storage }, await claim(fixture, appId, importId), new AbortController().signal)
   expect((await resultOf(fixture, appId, importId)).view.rows_failed).toBeGreaterThan(0)

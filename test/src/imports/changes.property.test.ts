@@ -68,7 +68,7 @@ test('a file with two columns swapped changes nothing while it is held, and an a
       const importId = await app.queue(file('city', 'plan'), 'text/csv', false, { holdIf: { changed_percent: 20 } })
       expect((await app.run(importId)).outcome).toBe('held')
       expect(await app.profiles()).toEqual(before)
-      await approveImport(app.db, importId, app.appId)
+      await approveImport(app.db, { appId: app.appId, importId })
       await app.run(importId)
       const swapped = { plan: `city ${n}`, city: `plan ${n}` }
       expect(withValues(await app.profiles())).toEqual(Object.fromEntries(some.map((user) => [user, swapped])))

@@ -122,7 +122,7 @@ test.each([
 
 test('the report of a cancelled import is made, although the process that began it died', async () => {
   const importId = await queueFile(fixture, appId, file)
-  await cancelImport(db, importId)
+  await cancelImport(db, { appId, importId })
   await setTime(importId, 'lease_until', 9)
   expect(await reportCancelled(fixture.context)).toEqual([])
   await setTime(importId, 'lease_until', day)

@@ -53,7 +53,7 @@ test('a batch that is committed without its rows while other rows are set aside 
 
 test('an error file that is planned while its rows are removed does not count as complete', async () => {
   const { db } = fixture.database
-  await cancelImport(db, importId, appId)
+  await cancelImport(db, { appId, importId })
   const { made } = await db.transaction().execute(async (tx) => {
     await sql`lock table import_chunks in access exclusive mode`.execute(tx)
     const reporting = reportCancelled(fixture.context)

@@ -121,7 +121,7 @@ describe('an import whose slice is over', () => {
     await sql`update imports set sequence_number = default where import_id = ${importId}`.execute(fixture.database.db)
     expect(await claimImport(fixture.context, { appId, importId: later })).toBeUndefined()
     expect(await dispatchNextInOrder(fixture.context, appId)).toMatchObject([{ importId }])
-    await cancelImport(fixture.database.db, importId, appId)
+    await cancelImport(fixture.database.db, { appId, importId })
     expect(await dispatchNextInOrder(fixture.context, appId)).toMatchObject([{ importId: later }])
   })
 })
@@ -186,7 +186,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBe(first)
     // The small imports of the app have together used slightly more than a slice.
     await sql`insert into import_slot_time values (${appId}, 31, now())`.execute(fixture.database.db)
-    await cancelImport(fixture.database.db, first, appId)
+    await cancelImport(fixture.database.db, { appId, importId: first })
     await queueOf(sizes.small, appId)
     await dispatchAndWait()
     expect(await nextId()).toBe(large)
@@ -221,7 +221,7 @@ describe('of the imports that wait for a worker', () => {
     expect(await nextId()).toBeUndefined()
     expect(await dispatchAndWait()).toEqual([earlier])
     // The first import is dispatched again as soon as it is next in order.
-    await cancelImport(fixture.database.db, earlier, appId)
+    await cancelImport(fixture.database.db, { appId, importId: earlier })
     expect(await dispatchAndWait()).toEqual([first])
   })
 

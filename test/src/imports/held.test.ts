@@ -44,6 +44,8 @@ const mailEvents = async (importId: string) => {
 }
 const rowOf = (importId: string) =>
   app.db.selectFrom('imports').selectAll().where('import_id', '=', importId).executeTakeFirstOrThrow()
+const approve = (importId: string) => approveImport(app.db, { appId: app.appId, importId })
+const cancel = (importId: string) => cancelImport(app.db, { appId: app.appId, importId })
 const refusalOfUndo = (importId: string) =>
   undoImport(app.context, { appId: app.appId, importId }).catch((error: Error) => error.message)
 
@@ -61,7 +63,7 @@ describe('the check', () => {
       held: { reasons: ['changed_percent is 100, over 20'], until: expect.stringMatching(/Z$/) },
     })
     expect(await app.profiles()).toEqual(before)
-    expect(await approveImport(app.db, held.importId, app.appId)).toEqual({ outcome: 'approved' })
+    expect(await approve(held.importId)).toEqual({ outcome: 'approved' })
     expect((await app.resultOf(held.importId)).view).toMatchObject({ state: 'queued', rows_total: 0, held: null })
     await app.run(held.importId)
     expect((await app.resultOf(held.importId)).view).toMatchObject({
@@ -114,7 +116,7 @@ describe('the check', () => {
     const keys = await app.db.selectFrom('profile_keys').select('key').execute()
     expect(await run(above)).toMatchObject({ outcome: 'held' })
     expect(await app.db.selectFrom('profile_keys').select('key').execute()).toEqual(keys)
-    await cancelImport(app.db, (await dispatchable('held')) ?? '')
+    await cancel((await dispatchable('held')) ?? '')
     expect(await run(at)).toMatchObject({ outcome: 'completed' })
   })
   const dispatchable = async (state: 'held') =>
@@ -140,7 +142,7 @@ describe('the check', () => {
     await setImportDefaults(app.db, app.appId, { hold_if: 'never' })
     for (const importId of ['importId' in v2 ? v2.importId : '', dashboard ?? '', bucket]) {
       expect(await app.run(importId)).toMatchObject({ outcome: 'held' })
-      await cancelImport(app.db, importId)
+      await cancel(importId)
     }
     expect(await app.run(await app.queue(bytes))).toMatchObject({ outcome: 'completed' })
   })
@@ -155,7 +157,7 @@ describe('the check', () => {
   test('a file that is refused fails as usual, and has changed nothing', async () => {
     const { view } = await check(`${stored}u1,"`, 'always')
     expect(view).toMatchObject({ state: 'held', rows_total: 11, rows_failed: 1 })
-    await cancelImport(app.db, view.import_id)
+    await cancel(view.import_id)
     const damaged = await app.queue(`user_id,plan\n${'u1,a\n'.repeat(8)}`, 'text/csv', false, {
       holdIf: 'always',
       keepChanges: true,
@@ -217,10 +219,10 @@ describe('a held import', () => {
     const dispatched = async () => (await dispatchNextInOrder(app.context)).map((next) => next.importId)
     expect(await dispatched()).toEqual([dryRun])
     expect(await app.tryToClaim(later)).toBeUndefined()
-    await cancelImport(app.db, dryRun)
+    await cancel(dryRun)
     const { rows } = await sql<{ runnable: number }>`select runnable_imports() as runnable`.execute(app.db)
     expect(rows).toEqual([{ runnable: 0 }])
-    await approveImport(app.db, importId)
+    await approve(importId)
     expect(await dispatched()).toEqual([importId])
     expect(await app.tryToClaim(later)).toBeUndefined()
     await app.run(importId)
@@ -230,16 +232,16 @@ describe('a held import', () => {
 
   test('of two approvals at once one is refused', async () => {
     const { importId } = await check(stored, 'always')
-    const answers = await Promise.all([approveImport(app.db, importId), approveImport(app.db, importId)])
+    const answers = await Promise.all([approve(importId), approve(importId)])
     expect(answers.map(({ outcome }) => outcome).sort()).toEqual(['approved', 'not held'])
-    expect(await approveImport(app.db, importId, app.appId + 1)).toEqual({ outcome: 'unknown' })
-    expect(await approveImport(app.db, 'x')).toEqual({ outcome: 'unknown' })
+    expect(await approveImport(app.db, { appId: app.appId + 1, importId })).toEqual({ outcome: 'unknown' })
+    expect(await approve('x')).toEqual({ outcome: 'unknown' })
   })
 
   test('of an approval and a cancellation at once, the import keeps what the later one left', async () => {
     for (let tries = 0; tries < 20; tries++) {
       const { importId } = await check('user_id,a\nu1,1\n', 'always')
-      const both = [() => approveImport(app.db, importId), () => cancelImport(app.db, importId)]
+      const both = [() => approve(importId), () => cancel(importId)]
       const [first, second] = await Promise.all((tries % 2 === 0 ? both : both.toReversed()).map((each) => each()))
       const approval = tries % 2 === 0 ? first : second
       // An approved import is queued, so it can still be cancelled; a cancelled one cannot be approved.
@@ -259,7 +261,7 @@ describe('a held import', () => {
     else await runImport({ ...app.context, onBatch: () => ++batches === 2 && stop.abort() }, claim, stop.signal)
     const heldFile = (await app.resultOf(importId)).view.error_file_url
     expect(heldFile === null).toBe(when !== 'held')
-    await cancelImport(app.db, importId, app.appId)
+    await cancel(importId)
     const expected = {
       ...{ state: 'cancelled', rows_applied: 0, rows_failed: 1, rows_changed: 0, changes_file_url: null, held: null },
       changes: { rows: { created: 0, changed: 0 }, values: { added: 0, changed: 0, removed: 0 }, keys: {} },
@@ -302,7 +304,7 @@ describe('a held import', () => {
     })
     expect(ended.errorFile?.toString()).toContain('too many values')
     expect(await mailEvents(importId)).toEqual(['Profile import held for approval', 'Profile import failed'])
-    expect(await approveImport(app.db, importId)).toEqual({ outcome: 'not held', state: 'failed' })
+    expect(await approve(importId)).toEqual({ outcome: 'not held', state: 'failed' })
   })
 
   test('the import of a dry run’s file is checked as well', async () => {

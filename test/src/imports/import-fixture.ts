@@ -129,7 +129,7 @@ export async function importFile(
 }
 
 export async function resultOf({ context, storage }: ImportFixture, appId: number, importId: string): Promise<Result> {
-  const view = await showImport(context.db, 'http://api.test', importId, appId)
+  const view = await showImport(context.db, 'http://api.test', { appId, importId })
   if (view === undefined) throw new Error(`import ${importId} is gone`)
   const keys = await context.db
     .selectFrom('imports')

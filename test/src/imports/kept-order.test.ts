@@ -97,7 +97,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     await app.uploadAndNotice(earlier)
     const dryRun = await app.queue(smallFile, 'text/csv', true)
     expect((await app.dispatch()).toSorted()).toEqual([later, dryRun].toSorted())
-    await cancelImport(app.db, later, app.appId)
+    await cancelImport(app.db, { appId: app.appId, importId: later })
     expect(await app.dispatch()).toEqual([earlier])
   })
 

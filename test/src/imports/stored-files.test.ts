@@ -210,7 +210,7 @@ describe('stored files', () => {
   test('of a cancelled import are removed like those of any other, but not before its report', async () => {
     const importId = await queueFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${importId}/upload`
-    await cancelImport(fixture.database.db, importId)
+    await cancelImport(fixture.database.db, { appId, importId })
     await endDaysAgo(importId, 7)
     expect(await removeOldFiles(fixture.context)).toBe(0)
     await reportCancelled(fixture.context)
@@ -228,7 +228,7 @@ describe('stored files', () => {
     }
     const { importId } = await requestImport(fixture.context, appId, request)
     const key = `apps/${appId}/imports/${importId}/upload`
-    await cancelImport(fixture.database.db, importId)
+    await cancelImport(fixture.database.db, { appId, importId })
     await reportCancelled(fixture.context)
     await fixture.storage.write(key, Buffer.from(file), 'text/csv')
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 0 })

@@ -149,7 +149,7 @@ test('an undo fails if the changes file was removed after the request', async ()
   const undoId = await undoImport(fixture.context, { appId, importId: view.import_id })
   await fixture.storage.removeAll(`apps/${appId}/imports/${view.import_id}/`)
   await runImport(fixture.context, await claim(fixture, appId, undoId), new AbortController().signal)
-  expect(await showImport(fixture.database.db, undefined, undoId)).toMatchObject({
+  expect(await showImport(fixture.database.db, undefined, { appId: 'any', importId: undoId })).toMatchObject({
     state: 'failed',
     error: 'the changes file was removed',
   })
@@ -200,7 +200,7 @@ test('an undo that is cancelled, or whose worker wakes up after its successor ha
   await sql`insert into undo_lines values (${appId}, ${cancelled}, 'u1', 1, '{n}', '{int}', '{null}', '{1}')`.execute(
     db,
   )
-  await cancelImport(db, cancelled, appId)
+  await cancelImport(db, { appId, importId: cancelled })
   await reportCancelled(fixture.context)
   expect(await lines()).toEqual([])
 

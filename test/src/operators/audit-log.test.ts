@@ -95,7 +95,7 @@ const repeated: [string, () => Promise<{ status: number }>][] = [
         site.appId,
         'user_id,a\nx,1\n',
       )
-      await cancelImport(site.dashboard.db, importId)
+      await cancelImport(site.dashboard.db, { appId: site.appId, importId })
       return await site.asMember(`/apps/${site.appId}/imports/${importId}/cancel`, {}, site.settings)
     },
   ],

@@ -89,7 +89,7 @@ const recorded: Record<string, Recorded> = {
     what: 'import.retry',
     async args() {
       const importId = await queued()
-      await cancelImport(database.db, importId)
+      await cancelImport(database.db, { appId, importId })
       return [importId]
     },
   },

@@ -33,7 +33,7 @@ export const importForms: Record<string, Action> = {
     what: 'import.retry',
     async do(site) {
       const importId = await queueImport(site)
-      await cancelImport(site.dashboard.db, importId)
+      await cancelImport(site.dashboard.db, { appId: site.appId, importId })
       return { ...(await site.asMember(`/apps/${site.appId}/imports/${importId}/retry`)), target: importId }
     },
   },

@@ -145,7 +145,7 @@ test('the status of an unfinished import says that it is paused, also with all a
   await runImport(fixture.context, await claim(fixture, appId, ended), noShutdown)
   const waiting = await queueFile(fixture, appId, file)
   const { db } = fixture.database
-  const status = async (importId: string) => await showImport(db, undefined, importId)
+  const status = async (importId: string) => await showImport(db, undefined, { appId: 'any', importId })
   expect(await status(waiting)).not.toHaveProperty('paused')
   await pauseImports(db, appId)
   expect(await status(waiting)).toMatchObject({ state: 'queued', paused: true })

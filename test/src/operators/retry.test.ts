@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 
 const retry = (importId: string) => retryImport(fixture.context, { appId, importId })
-const show = (importId: string) => showImport(fixture.context.db, undefined, importId, appId)
+const show = (importId: string) => showImport(fixture.context.db, undefined, { appId, importId })
 async function run(importId: string) {
   await runImport(fixture.context, await claim(fixture, appId, importId), noShutdown)
   return await show(importId)
@@ -34,7 +34,7 @@ async function run(importId: string) {
 /** Queues an import, cancels it, and makes its report as maintenance does. */
 async function cancelled(content = file, dryRun = false): Promise<string> {
   const importId = await queueFile(fixture, appId, content, 'text/csv', dryRun)
-  await cancelImport(fixture.context.db, importId)
+  await cancelImport(fixture.context.db, { appId, importId })
   await reportCancelled(fixture.context)
   return importId
 }
@@ -64,7 +64,7 @@ test('a failed import is retried with its options', async () => {
 test('a retry keeps the declared types and the clear marker', async () => {
   const options = { profileTypes: { zip: 'string' }, clearMarker: '#' } as const
   const importId = await queueFile(fixture, appId, 'user_id,zip\nalice,007\nbob,#\n', 'text/csv', false, options)
-  await cancelImport(fixture.context.db, importId)
+  await cancelImport(fixture.context.db, { appId, importId })
   await reportCancelled(fixture.context)
   expect(await run(await retry(importId))).toMatchObject({ state: 'completed', types: { zip: 'string' } })
   expect(await profilesOf(fixture, appId)).toEqual({ alice: { zip: '007' }, bob: {} })
@@ -151,7 +151,7 @@ test('a refused retry leaves no import', async () => {
   try {
     const app = await openApp(strict)
     const importId = await queueFile(strict, app, file)
-    await cancelImport(strict.context.db, importId)
+    await cancelImport(strict.context.db, { appId, importId })
     await queueFile(strict, app, file)
     await expect(retryImport(strict.context, { appId: app, importId })).rejects.toThrow('wait already')
     expect(await strict.context.db.selectFrom('imports').selectAll().execute()).toHaveLength(2)

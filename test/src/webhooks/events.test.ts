@@ -25,7 +25,7 @@ async function bodies(): Promise<(WebhookBody & { data: Record<string, unknown> 
 }
 
 async function viewOf(importId: string) {
-  const view = await showImport(fixture.database.db, 'http://api.test', importId, appId)
+  const view = await showImport(fixture.database.db, 'http://api.test', { appId, importId })
   if (view === undefined) throw new Error('no import')
   const { error_file_url: link, changes_file_url: _, ...rest } = view
   return { link, rest }
@@ -60,14 +60,14 @@ describe('an import', () => {
     const { rest } = await viewOf(importId)
     expect(rest).toMatchObject({ state: 'held', held: { reasons: ['every import is held'] } })
     expect(await bodies()).toEqual([{ type: 'import.held', timestamp: expect.any(String), data: rest }])
-    await approveImport(fixture.database.db, importId)
+    await approveImport(fixture.database.db, { appId, importId })
     await run()
     expect((await bodies()).map(({ type }) => type)).toEqual(['import.held', 'import.completed'])
   })
 
   test('that is cancelled has one event, with its report', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,name\nalice,Alice\n')
-    await cancelImport(fixture.database.db, importId, appId)
+    await cancelImport(fixture.database.db, { appId, importId })
     await reportCancelled(fixture.context)
     await reportCancelled(fixture.context)
     const { rest } = await viewOf(importId)
@@ -148,7 +148,7 @@ describe('a deletion date', () => {
     const importId = await queueFile(fixture, appId, 'user_id,name\nalice,Alice\n')
     const db = fixture.database.db
     await db.updateTable('imports').set({ file_name: 'alice.csv' }).where('import_id', '=', importId).execute()
-    await cancelImport(db, importId, appId)
+    await cancelImport(db, { appId, importId })
     await reportCancelled(fixture.context)
     expect((await bodies())[0]?.data.file_name).toBe('alice.csv')
     await requestFor('alice')

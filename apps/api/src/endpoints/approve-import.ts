@@ -29,12 +29,12 @@ export const approveImport = endpoint({
   serve:
     ({ db, apiUrl, wakeWorker }) =>
     async ({ appId, params, request, reply }) => {
-      const approval = await approve(db, params.import_id, appId)
+      const approval = await approve(db, { appId, importId: params.import_id })
       if (approval.outcome === 'not held') return answer(reply, errors.notHeld(approval.state))
       if (approval.outcome === 'approved') {
         wakeWorker?.(appId)
         request.log.info({ import_id: params.import_id }, 'import approved')
       }
-      return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
+      return (await showImport(db, apiUrl, { appId, importId: params.import_id })) ?? answer(reply, errors.notFound())
     },
 })

@@ -32,10 +32,10 @@ export const cancelImport = endpoint({
   serve:
     ({ db, apiUrl }) =>
     async ({ appId, params, request, reply }) => {
-      const cancellation = await cancel(db, params.import_id, appId)
+      const cancellation = await cancel(db, { appId, importId: params.import_id })
       if (cancellation.outcome === 'ended') return answer(reply, errors.importEnded(cancellation.state))
       if (cancellation.outcome === 'cancelled') request.auditChange = cancellation.isNew
       if (request.auditChange) request.log.info({ import_id: params.import_id }, 'import cancelled')
-      return (await showImport(db, apiUrl, params.import_id, appId)) ?? answer(reply, errors.notFound())
+      return (await showImport(db, apiUrl, { appId, importId: params.import_id })) ?? answer(reply, errors.notFound())
     },
 })

@@ -90,7 +90,7 @@ export const getImport = endpoint({
   serve: ({ db, apiUrl, states }) => {
     const places = openShares(waitingRequests)
     return async ({ appId, params, query: { wait, state }, request, reply }) => {
-      const show = () => showImport(db, apiUrl, params.import_id, appId)
+      const show = () => showImport(db, apiUrl, { appId, importId: params.import_id })
       const view = await show()
       if (view === undefined) return answer(reply, errors.notFound())
       const release =

@@ -60,8 +60,7 @@ export const undoImport = endpoint({
     ({ db, apiUrl, settings, wakeWorker }) =>
     async ({ appId, body, params, request, reply, record }) => {
       const source = { appId, importId: params.import_id }
-      if ((await showImport(db, undefined, source.importId, appId)) === undefined)
-        return answer(reply, errors.notFound())
+      if ((await showImport(db, undefined, source)) === undefined) return answer(reply, errors.notFound())
       const dryRun = body.dry_run ?? false
       try {
         const undoId = await queueUndo(
@@ -69,13 +68,13 @@ export const undoImport = endpoint({
           source,
           { dryRun, requestedBy: requesterOf(request) },
           async (tx, undoId) => {
-            await record(tx, await showImport(tx, apiUrl, undoId, appId), undoId)
+            await record(tx, await showImport(tx, apiUrl, { appId, importId: undoId }), undoId)
           },
         )
         request.log.info({ app_id: appId, import_id: undoId, undo_of: source.importId }, 'undo queued')
         wakeWorker?.(appId)
         reply.header('X-Import-Id', undoId)
-        return (await showImport(db, apiUrl, undoId, appId)) ?? answer(reply, errors.notFound())
+        return (await showImport(db, apiUrl, { appId, importId: undoId })) ?? answer(reply, errors.notFound())
       } catch (error) {
         if (error instanceof UndoRefused) return answer(reply, errors.undoRefused(error.message))
         throw error

@@ -19,8 +19,8 @@ export function addImportApproveCommand(group: Command): void {
         options,
         (client) => client.approveImport(importId),
         () =>
-          changeImport(importId, { what: 'import.approve', verb: 'approved' }, async (db) => {
-            const approval = await approveImport(db, importId)
+          changeImport(importId, { what: 'import.approve', verb: 'approved' }, async (db, id) => {
+            const approval = await approveImport(db, id)
             return approval.outcome === 'not held' ? { refused: `it is not held, but ${approval.state}` } : {}
           }),
       )

@@ -53,7 +53,7 @@ async function listAsOperator({ app, all, since, until, state, source, text }: L
     if (app !== undefined) await requireApp(db, app)
     const { imports } = await findImports(db, links, { ...filter, appId: app, since, until }, { limit: listLimit })
     const appOf = new Map(imports.map(({ appId, view }) => [view.import_id, appId]))
-    const views = await showImports(db, links, [...appOf.keys()])
+    const views = await showImports(db, links, { appId: app ?? 'any', importIds: [...appOf.keys()] })
     return views.map((view) => ({ ...(all && { appId: appOf.get(view.import_id) }), view }))
   })
 }

@@ -99,8 +99,8 @@ async function cancelAll(command: Command, options: ManyOptions): Promise<void> 
 }
 
 async function cancelAsOperator(importId: string): Promise<ImportView> {
-  return await changeImport(importId, { what: 'import.cancel', verb: 'cancelled' }, async (db) => {
-    const cancellation = await cancelImport(db, importId)
+  return await changeImport(importId, { what: 'import.cancel', verb: 'cancelled' }, async (db, id) => {
+    const cancellation = await cancelImport(db, id)
     if (cancellation.outcome === 'cancelled') return { outcome: outcomeOf(cancellation.isNew) }
     return cancellation.outcome === 'ended' ? { refused: `it has ${cancellation.state} already` } : {}
   })

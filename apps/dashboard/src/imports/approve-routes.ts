@@ -18,7 +18,7 @@ export const approveRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post<OneImport>(path, { config }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
-    const { outcome } = await approveImport(context.db, importId, appId)
+    const { outcome } = await approveImport(context.db, { appId, importId })
     if (outcome === 'unknown') throw new PageNotFound()
     const address = `/apps/${appId}/imports/${importId}`
     if (outcome === 'not held') return sendNotHeld(reply, address)

@@ -90,7 +90,7 @@ const cancelRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post<OneImport>('/apps/:appId/imports/:importId/cancel', { config: cancel }, async (request, reply) => {
     const { appId } = visitedApp(request)
     const { importId } = request.params
-    const cancellation = await cancelImport(context.db, importId, appId)
+    const cancellation = await cancelImport(context.db, { appId, importId })
     if (cancellation.outcome === 'unknown') throw new PageNotFound()
     const address = `/apps/${appId}/imports/${importId}`
     if (cancellation.outcome === 'ended') return sendTooLate(reply, address)

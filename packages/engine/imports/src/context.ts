@@ -75,6 +75,9 @@ export interface ImportId {
   importId: string
 }
 
+/** The app that imports must belong to. Only operators may read the imports of `'any'` app. */
+export type OwnerApp = number | 'any'
+
 /** An import's file in storage. */
 export interface StoredFile extends ImportId {
   objectKey: string

@@ -1,5 +1,6 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import type { ImportId } from './context.ts'
 
 /**
  * The allowed changes of an import's state, with what makes each change. No statement makes any other change.
@@ -38,16 +39,13 @@ export const stateChanges = {
   failed: {},
 } as const satisfies Record<ImportState, Partial<Record<ImportState, string>>>
 
-/** Returns the state of an import, of any app if none is given; undefined if there is no such import. */
-export async function stateOf(
-  db: Database,
-  { appId, importId }: { appId?: number | undefined; importId: string },
-): Promise<ImportState | undefined> {
+/** Returns the state of an import; undefined if there is no such import. */
+export async function stateOf(db: Database, { appId, importId }: ImportId): Promise<ImportState | undefined> {
   const found = await db
     .selectFrom('imports')
     .select('state')
+    .where('app_id', '=', appId)
     .where('import_id', '=', importId)
-    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
     .executeTakeFirst()
   return found?.state
 }

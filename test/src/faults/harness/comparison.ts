@@ -67,7 +67,7 @@ async function compareApp(
   }
   const views = new Map<string, ImportView>()
   for (const importId of app.files.keys()) {
-    const view = await showImport(deployment.db, deployment.api, importId, app.appId)
+    const view = await showImport(deployment.db, deployment.api, { appId: app.appId, importId })
     if (view !== undefined) views.set(importId, view)
   }
   const isCancelled = (importId: string) => views.get(importId)?.state === 'cancelled'

@@ -33,12 +33,12 @@ export async function cancelAll({ db }: RunningStack, appIds: readonly number[])
   if (appIds.length === 0) return
   const unfinished = await db
     .selectFrom('imports')
-    .select('import_id')
+    .select(['app_id as appId', 'import_id as importId'])
     .where('app_id', 'in', appIds)
     .where('finished_at', 'is', null)
     .limit(1_000)
     .execute()
-  for (const row of unfinished) await cancelImport(db, row.import_id)
+  for (const id of unfinished) await cancelImport(db, id)
 }
 
 /** Returns the number of imports of an app that have not ended. */

@@ -46,8 +46,8 @@ interface Operations {
   updateProfile: { appId: number; userId: string; entries: ProfileEntry[] }
   removeValue: { appId: number; userId: string; key: string }
   setKey: { appId: number; key: string; enabled: boolean }
-  approve: { importId: string }
-  cancel: { importId: string }
+  approve: ImportId
+  cancel: ImportId
   runDeletions: { now: string }
   /** Deletes users whose deletion is due, and registers one of them again. */
   deleteAndRegister: { now: string; appId: number; userId: string }
@@ -127,8 +127,8 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     removeValue: async ({ appId, userId, key }) => await removeValue(db, appId, userId, key),
     setKey: async ({ appId, key, enabled }) =>
       await changeKeys(db, appId, { keys: [key], enabled }, settings.PROFILE_KEY_LIMIT),
-    approve: async ({ importId }) => (await approveImport(db, importId)).outcome,
-    cancel: async ({ importId }) => (await cancelImport(db, importId)).outcome,
+    approve: async (id) => (await approveImport(db, id)).outcome,
+    cancel: async (id) => (await cancelImport(db, id)).outcome,
     runDeletions: async ({ now }) => (await runDeletions(context, new Date(now))).completed,
     async deleteAndRegister({ now, appId, userId }) {
       await runDeletions(context, new Date(now))

@@ -88,7 +88,7 @@ const cancel = onOneImport({
   ...{ isSerial: false, check: checkCancelled },
   starts: async ({ fixture, appId, importId }) => [
     { name: 'run', argument: { claim: await claim(fixture, appId, importId) } },
-    { name: 'cancel', argument: { importId } },
+    { name: 'cancel', argument: { appId, importId } },
   ],
 })
 
@@ -119,7 +119,7 @@ export const approval = (name: string, ...others: ((appId: number, importId: str
       .where('import_id', '=', importId)
       .execute()
     return {
-      starts: [{ name: 'approve', argument: { importId } }, ...others.map((other) => other(appId, importId))],
+      starts: [{ name: 'approve', argument: { appId, importId } }, ...others.map((other) => other(appId, importId))],
       async finish() {
         await finishImport(fixture, appId, importId)
         return await remainsOf(fixture, appId, [importId])
@@ -203,7 +203,7 @@ export const firstRequests = (name: string, count: number): Overlap => ({
 export const pairs: readonly Overlap[] = [
   ...[claimed, abandoned, twoImports, newKey('int', 99, 1), newKey('string', 'old', 2), deletion],
   ...[cancel, maintenance, firstRequests('two', 2), pause],
-  approval('another one', (_, importId) => ({ name: 'approve', argument: { importId } })),
-  approval('a cancellation', (_, importId) => ({ name: 'cancel', argument: { importId } })),
+  approval('another one', (appId, importId) => ({ name: 'approve', argument: { appId, importId } })),
+  approval('a cancellation', (appId, importId) => ({ name: 'cancel', argument: { appId, importId } })),
   approval('the end of its time', (appId) => ({ name: 'maintain', argument: { appId } })),
 ]

@@ -31,7 +31,7 @@ const cancelledTakeOver = onOneImport({
   ...{ isSerial: false, preemptions: 1, check: checkCancelled },
   starts: async ({ fixture, appId, importId }) => [
     ...(await takeOver(fixture, appId, importId)),
-    { name: 'cancel', argument: { importId } },
+    { name: 'cancel', argument: { appId, importId } },
   ],
 })
 
@@ -127,7 +127,7 @@ const twoImports: Overlap = {
       starts: [
         claimAndRun(appId, first),
         claimAndRun(appId, second),
-        { name: 'cancel', argument: { importId: first } },
+        { name: 'cancel', argument: { appId, importId: first } },
       ],
       async finish() {
         for (const importId of [first, second]) await finishImport(fixture, appId, importId)
@@ -153,7 +153,7 @@ export const triples: readonly Overlap[] = [
   ...[cancelledTakeOver, updatedTakeOver, deletion, undo, pause, twoImports],
   approval(
     'a cancellation and the end of its time',
-    (_, importId) => ({ name: 'cancel', argument: { importId } }),
+    (appId, importId) => ({ name: 'cancel', argument: { appId, importId } }),
     (appId) => ({ name: 'maintain', argument: { appId } }),
   ),
   firstRequests('three', 3),

@@ -1,5 +1,6 @@
 import { type ImportState, isUuid } from '@sluice/contract'
 import { type Database, sql } from '@sluice/database'
+import type { ImportId } from '../context.ts'
 import { hasRowsToDrop } from '../result/drop-rows.ts'
 import { nextState, stateOf } from '../states.ts'
 
@@ -42,9 +43,9 @@ export const afterCheck = {
  * Approves a held import (changes.md §2, The decision): it is queued, and applied next in its app's order. If a
  * deletion has completed since, which removed the stored check, the import is checked again.
  *
- * A cancelled import cannot be approved. Accepts the app that the import must belong to, if any.
+ * A cancelled import cannot be approved.
  */
-export async function approveImport(db: Database, importId: string, appId?: number): Promise<Approval> {
+export async function approveImport(db: Database, { appId, importId }: ImportId): Promise<Approval> {
   if (!isUuid(importId)) return { outcome: 'unknown' }
   const approved = await db
     .updateTable('imports as i')
@@ -57,9 +58,9 @@ export async function approveImport(db: Database, importId: string, appId?: numb
       queued_at: sql<Date>`now()`,
       started_at: null,
     })
+    .where('app_id', '=', appId)
     .where('import_id', '=', importId)
     .where('state', '=', 'held')
-    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
     .executeTakeFirst()
   if (approved.numUpdatedRows > 0n) return { outcome: 'approved' }
   const state = await stateOf(db, { appId, importId })

@@ -31,16 +31,14 @@ const cancellation = {
  *
  * One statement takes the import out of the import order and raises its attempt. A batch in flight is then refused at
  * its commit, and the worker stops. Maintenance makes the error file and the mails (`report.ts`).
- *
- * Accepts the app that the import must belong to, if any.
  */
-export async function cancelImport(db: Database, importId: string, appId?: number): Promise<Cancellation> {
+export async function cancelImport(db: Database, { appId, importId }: ImportId): Promise<Cancellation> {
   if (!isUuid(importId)) return { outcome: 'unknown' }
   for (;;) {
     const cancelled = await changeState(db, unfinishedImportStates, 'cancelled')
       .set(cancellation)
+      .where('app_id', '=', appId)
       .where('import_id', '=', importId)
-      .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
       .executeTakeFirst()
     if (cancelled.numUpdatedRows > 0n) return { outcome: 'cancelled', isNew: true }
     const state = await stateOf(db, { appId, importId })

@@ -1,5 +1,6 @@
 import { type ImportChanges, type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
 import { type Database, isPaused, sql } from '@sluice/database'
+import type { OwnerApp } from '../context.ts'
 import type { ChunkFile } from '../result/chunks.ts'
 import { fileUrl } from '../result/file-link.ts'
 import { unfinishedStates } from '../states.ts'
@@ -7,20 +8,16 @@ import { unfinishedStates } from '../states.ts'
 /**
  * Looks up an import as the API and the command line show it (design.md §2, Import view; design.md §3, Import status).
  *
- * Accepts the URL that links to error files begin with; without it there are no links. Accepts the app that the import
- * must belong to, if any. Returns undefined if there is no such import.
+ * Accepts the URL that links to error files begin with; without it there are no links. Returns undefined if there is no
+ * such import.
  */
 export async function showImport(
   db: Database,
   apiUrl: string | undefined,
-  importId: string,
-  appId?: number,
+  { appId, importId }: { appId: OwnerApp; importId: string },
 ): Promise<ImportView | undefined> {
   if (!isUuid(importId)) return undefined
-  const row = await selectImports(db)
-    .where('import_id', '=', importId)
-    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
-    .executeTakeFirst()
+  const row = await importsOf(db, appId).where('import_id', '=', importId).executeTakeFirst()
   return row === undefined ? undefined : toView(row, apiUrl)
 }
 
@@ -35,16 +32,17 @@ export async function findAppOfImport(db: Database, importId: string): Promise<n
 export async function showImports(
   db: Database,
   apiUrl: string | undefined,
-  importIds: readonly string[],
-  appId?: number,
+  { appId, importIds }: { appId: OwnerApp; importIds: readonly string[] },
 ): Promise<ImportView[]> {
   if (importIds.length === 0) return []
-  const rows = await selectImports(db)
-    .where('import_id', 'in', importIds)
-    .$if(appId !== undefined, (query) => query.where('app_id', '=', appId ?? 0))
-    .execute()
+  const rows = await importsOf(db, appId).where('import_id', 'in', importIds).execute()
   const found = new Map(rows.map((row) => [row.import_id, row]))
   return importIds.flatMap((id) => found.get(id) ?? []).map((row) => toView(row, apiUrl))
+}
+
+function importsOf(db: Database, appId: OwnerApp) {
+  const imports = selectImports(db)
+  return appId === 'any' ? imports : imports.where('app_id', '=', appId)
 }
 
 /**
@@ -67,9 +65,9 @@ export async function pageOfImports(
   const found = await findPage(db, appId, request)
   const page = found.slice(0, request.limit).filter(({ bytes }, index) => index === 0 || bytes <= pageBytes)
   const last = page.at(-1)
-  const ids = page.map((row) => row.import_id)
+  const importIds = page.map((row) => row.import_id)
   return {
-    imports: await showImports(db, apiUrl, ids, appId),
+    imports: await showImports(db, apiUrl, { appId, importIds }),
     nextCursor: last !== undefined && found.length > page.length ? importCursor(last.sequence_number) : null,
   }
 }
