@@ -13,7 +13,7 @@ interface CheckedRows {
   states: UserStates
   /** Rows of the file that precede the batch. */
   precedingRows: number
-  /** The rows are merged afterwards, so the profiles must not change before. */
+  /** Nothing is merged afterwards. Otherwise the profiles are locked, so that they do not change before the merge. */
   dryRun: boolean
   /** Whether the changed rows are wanted, besides their counts. */
   keepsRows: boolean
