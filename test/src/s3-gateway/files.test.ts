@@ -223,3 +223,12 @@ test('an upload that is never completed is removed after two days, also from sto
   await expect(late).rejects.toMatchObject({ name: 'NoSuchUpload' })
   expect(await imports()).toEqual([])
 })
+
+test('of two processes that remove abandoned uploads at once, each counts its own', async () => {
+  const uploads = ['a.csv', 'b.csv', 'c.csv']
+  for (const name of uploads) await gateway.clientOf(owner).send(new CreateMultipartUploadCommand(target(name)))
+  await sql`update bucket_uploads set started_at = now() - interval '49 hours'`.execute(gateway.db)
+  const remove = () => removeAbandonedUploads(gateway.maintenance)
+  const [first, second] = await Promise.all([remove(), remove()])
+  expect(first + second).toBe(uploads.length)
+})

@@ -29,8 +29,8 @@ const isBeforeDeletion = sql<boolean>`(
 /**
  * Removes abandoned uploads, with everything that storage has of them.
  *
- * Several processes may run it at once. Stops before the next upload if the process shuts down. Returns the number of
- * removed uploads.
+ * Several processes may run it at once. Stops before the next upload if the process shuts down. Returns how many
+ * uploads this call has removed.
  */
 export async function removeAbandonedUploads(context: RemovalContext): Promise<number> {
   return (await removeUploads(context, sql<boolean>`(${isOld} or ${isBeforeDeletion})`)).removed
@@ -45,21 +45,24 @@ export async function removeAbandonedUploads(context: RemovalContext): Promise<n
 export async function removeUploadsBeforeDeletion(context: RemovalContext, appId: number): Promise<number> {
   const ofApp = sql<boolean>`app_id = ${appId} and ${isBeforeDeletion}`
   for (;;) {
-    const { removed, failed } = await removeUploads(context, ofApp)
+    const { found, failed } = await removeUploads(context, ofApp)
     context.shutdown?.throwIfAborted()
-    if (failed > 0 || removed < batchSize) return failed
+    if (failed > 0 || found < batchSize) return failed
   }
 }
 
+/** An upload that another call has ended meanwhile counts as found only. */
 async function removeUploads(
   { db, storage, log, shutdown }: RemovalContext,
   condition: RawBuilder<boolean>,
-): Promise<{ removed: number; failed: number }> {
-  const counts = { removed: 0, failed: 0 }
-  for (const upload of await uploadsWhere(db, condition, batchSize)) {
+): Promise<{ found: number; removed: number; failed: number }> {
+  const uploads = await uploadsWhere(db, condition, batchSize)
+  const counts = { found: uploads.length, removed: 0, failed: 0 }
+  for (const upload of uploads) {
     if (shutdown?.aborted) break
     try {
-      if (await forgetRow(db, upload)) await storage.removeAll(importPrefix(upload.appId, upload.importId))
+      if (!(await forgetRow(db, upload))) continue
+      await storage.removeAll(importPrefix(upload.appId, upload.importId))
       counts.removed += 1
     } catch (error) {
       counts.failed += 1
