@@ -1,5 +1,4 @@
-/** Characters that could control a terminal, start a new line, or reverse the following text. */
-const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu
+import { unprintable } from '@sluice/contract/name'
 
 /** Returns a text as one line for a terminal: every unprintable character becomes a visible replacement character. */
 export function printable(text: string): string {

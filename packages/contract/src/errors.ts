@@ -1,5 +1,6 @@
 import { fileMessages, keyMessages, userIdColumn, valueMessages } from './import-messages.ts'
 import { limits } from './limits.ts'
+import { listNames } from './name.ts'
 
 /**
  * An answer that is not a success: the HTTP status and the JSON body (service.md, Errors; design.md §3, Error bodies).
@@ -62,11 +63,9 @@ export const errors = {
   /** Profile keys that a request names are disabled. */
   disabledKeys: (keys: readonly string[]): ErrorAnswer =>
     errors.badRequest(...keys.slice(0, limits.messagesPerAnswer).map(keyMessages.disabled)),
-  /** Profile keys that a request names are not registered. Lists the first ten. */
-  unregisteredKeys: (keys: readonly string[]): ErrorAnswer => {
-    const more = keys.length > 10 ? ` and ${keys.length - 10} more` : ''
-    return errors.badRequest(fileMessages.keysNotRegistered(`${keys.slice(0, 10).join(', ')}${more}`))
-  },
+  /** Profile keys that a request names are not registered. */
+  unregisteredKeys: (keys: readonly string[]): ErrorAnswer =>
+    errors.badRequest(fileMessages.keysNotRegistered(listNames(keys))),
   malformedRequest: (): ErrorAnswer => errors.badRequest('The request is not valid HTTP.'),
   requestTimeout: (): ErrorAnswer => plain(408, 'The request did not arrive in time.'),
   headersTooLarge: (): ErrorAnswer => plain(431, 'The request line and headers are too large.'),

@@ -40,6 +40,27 @@ export function textProblem(text: string): string | undefined {
   return text.isWellFormed() ? undefined : 'should not contain a lone surrogate'
 }
 
+/** Characters that could control a terminal, start a new line, or reverse the following text. */
+export const unprintable = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu
+
+/** Maximum number of names in a message. A message becomes the subject of a mail and the answer of v2. */
+const maxListedNames = 10
+
+/**
+ * Lists names for a message: at most ten names, then the number of further names. `nameOf` is called for each listed
+ * name.
+ *
+ * @example
+ * ```ts
+ * listNames(['a', 'b']) // → "a, b"
+ * ```
+ */
+export function listNames<Name>(names: readonly Name[], nameOf: (name: Name) => string = String): string {
+  const more = names.length - maxListedNames
+  const listed = names.slice(0, maxListedNames).map((name) => nameOf(name))
+  return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
 /**
  * Whether a text has more Unicode code points than `codePoints`. The documents call them characters.
  *

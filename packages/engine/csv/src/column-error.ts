@@ -1,3 +1,4 @@
+import { listNames, unprintable } from '@sluice/contract/name'
 import { FileError } from './file-error.ts'
 
 /**
@@ -26,49 +27,35 @@ export function columnError(
  *
  * @example
  * ```ts
- * listColumns(['a', 'b'], ['user_id', 'a', 'b'], (shown) => `column ${shown}`) // → "column a, column b"
+ * listColumns(['a', 'b'], ['user_id', 'a', 'b'], (name) => `column ${name}`) // → "column a, column b"
  * ```
  */
 export function listColumns(
   wrong: readonly string[],
   columns: readonly string[],
-  describe: (shown: string, name: string) => string = (name) => name,
+  describe: (shownName: string, name: string) => string = (shownName) => shownName,
 ): string {
   return listNames(wrong, (name) => describe(shown(name, columns), name))
-}
-
-/** Maximum number of names in a message. A message becomes the subject of a mail and the answer of v2. */
-const maxListedNames = 10
-
-/**
- * Lists names for a message: at most ten names, then the number of further names.
- *
- * @example
- * ```ts
- * listNames(['a', 'b'], (name) => name) // → "a, b"
- * ```
- */
-export function listNames<Column>(wrong: readonly Column[], nameOf: (column: Column) => string): string {
-  const more = wrong.length - maxListedNames
-  const listed = wrong.slice(0, maxListedNames).map(nameOf)
-  return `${listed.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Maximum number of characters of a name that a message shows. */
 const maxShownCharacters = 1_000
 
+/** Tabs and line breaks stay, because they are part of a name. */
+const hidden = new RegExp(`(?![\\t\\n\\r])${unprintable.source}`, 'gu')
+
 /**
- * Returns a name as a message shows it; very long names are cut. A column with control characters is shown by its
- * position, because a terminal or mail program could interpret them as commands. A name that is no column of the file
- * has no position: its control characters are replaced.
+ * Returns a name as a message shows it; very long names are cut. A column with unprintable characters is shown by its
+ * position, because a terminal or mail program could interpret them as commands, or show the message in another order.
+ * A name that is no column of the file has no position: these characters are replaced.
  */
 function shown(name: string, columns: readonly string[]): string {
   const index = columns.indexOf(name)
-  if (index !== -1 && /[^\P{Cc}\t\n\r]/u.test(name)) return position(index)
+  if (index !== -1 && name.search(hidden) !== -1) return position(index)
   const start = Array.from(name.slice(0, 2 * maxShownCharacters))
     .slice(0, maxShownCharacters)
     .join('')
-    .replaceAll(/[^\P{Cc}\t\n\r]/gu, '\ufffd')
+    .replaceAll(hidden, '\ufffd')
   return start.length < name.length ? `${start}…` : start
 }
 

@@ -192,7 +192,9 @@ describe('the log entry of a refused header contains none of its names', () => {
   })
 })
 
-test('control characters of a name that is no column of the file are replaced in a message', () => {
-  const { message } = columnError(['\x1b[2J', 'a\tb'], ['user_id'], (names) => `declared columns are missing: ${names}`)
-  expect(message).toBe('declared columns are missing: \ufffd[2J, a\tb')
+test('characters of a name that could control a terminal or reverse a text are not in a message', () => {
+  const names = ['\x1b[2J', 'a\tb', '\u202egnp.x']
+  const messageOf = (columns: string[]) => columnError(names, columns, (shown) => `duplicate columns ${shown}`).message
+  expect(messageOf(['user_id', ...names])).toBe('duplicate columns column 2, a\tb, column 4')
+  expect(messageOf(['user_id'])).toBe('duplicate columns \ufffd[2J, a\tb, \ufffdgnp.x')
 })
