@@ -1,4 +1,4 @@
-import { type Database, isDue, isFarAhead, prepared, type RawBuilder, sql } from '@sluice/database'
+import { type Database, dueAttempts, isDue, prepared, type RawBuilder, sql } from '@sluice/database'
 import type { Content } from './content.ts'
 
 /** The key of a mail in the outbox. */
@@ -76,15 +76,13 @@ export async function mailOverview(db: Database): Promise<MailOverview> {
 /** The longest pause before another attempt, seconds. */
 export const longestRetrySeconds = 4500
 
-// The two alternatives of isAttemptDue.
-const isPast = sql`next_attempt_at <= now()`
-const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 1000)
+const attempt = dueAttempts(longestRetrySeconds)
 
 /**
  * Condition on `mails`: the next attempt is due. While a mail is being sent, its next attempt is after the end of the
  * lease.
  */
-export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
+export const isAttemptDue = attempt.isDue
 
 /**
  * Maximum number of mails of one app that enter the queue at a time. The queue is first in, first out. This limit keeps
@@ -105,7 +103,7 @@ function nextOf(appId: RawBuilder<unknown>): RawBuilder<unknown> {
   // Each half reads its own end of the index, and skips the mails in between, which wait for another attempt.
   return sql`
     select app_id, mail_id, next_attempt_at, row_number() over (order by next_attempt_at) as place
-    from (${some(isPast)} union all ${some(isTooFarAhead)}) each
+    from (${some(attempt.isPast)} union all ${some(attempt.isTooFarAhead)}) each
     where not ${isHourFull(appId)}
     order by next_attempt_at limit ${mailsAtATime}
   `

@@ -1,5 +1,5 @@
 import { isUuid, limits, type WebhookBody, type WebhookEvent, webhookTest } from '@sluice/contract'
-import { type Database, isDue, isFarAhead, prepared, type RawBuilder, sql } from '@sluice/database'
+import { type Database, dueAttempts, isDue, prepared, type RawBuilder, sql } from '@sluice/database'
 
 /** The key of a delivery in the outbox. */
 export interface DeliveryId {
@@ -107,15 +107,13 @@ export const leaseMs = 20_000
 export const attemptsOfApp = 8
 export const attemptsOfEndpoint = 2
 
-// The two halves of `isAttemptDue`. A time that is too far ahead counts as due, because Postgres's clock was set back.
-const isPast = sql`next_attempt_at <= now()`
-const isTooFarAhead = isFarAhead(sql`next_attempt_at`, longestRetrySeconds * 1000)
+const attempt = dueAttempts(longestRetrySeconds)
 
 /**
  * Condition on `webhook_deliveries`: the next attempt is due. During an attempt, `next_attempt_at` is the end of the
  * lease.
  */
-export const isAttemptDue = isDue(sql`next_attempt_at`, longestRetrySeconds * 1000)
+export const isAttemptDue = attempt.isDue
 
 /** Condition on `webhook_deliveries`: an attempt is in flight. */
 export const isInFlight = sql`(lease_until is not null and not ${isDue(sql`lease_until`, leaseMs)})`
@@ -137,7 +135,7 @@ function nextOfEndpoint(): RawBuilder<unknown> {
   // Each half reads its own end of the index, and skips the deliveries in between, which wait for another attempt.
   return sql`
     select app_id, delivery_id, attempt, next_attempt_at, row_number() over (order by next_attempt_at) as place
-    from (${some(isPast)} union all ${some(isTooFarAhead)}) each
+    from (${some(attempt.isPast)} union all ${some(attempt.isTooFarAhead)}) each
     where ${isOpen('w')}
   `
 }

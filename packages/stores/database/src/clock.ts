@@ -22,6 +22,12 @@ export function isDue(time: RawBuilder<unknown>, furthestMs: number): RawBuilder
   return sql`is_due(${time}, make_interval(secs => ${furthestMs / 1000}))`
 }
 
+/** The conditions on a row's `next_attempt_at`: its next attempt is due, and the two alternatives of that. */
+export function dueAttempts(longestPauseSeconds: number) {
+  const [time, longestMs] = [sql`next_attempt_at`, longestPauseSeconds * 1000]
+  return { isDue: isDue(time, longestMs), isPast: sql`${time} <= now()`, isTooFarAhead: isFarAhead(time, longestMs) }
+}
+
 /** Builds the condition that a time lies further ahead than any process stores it: Postgres's clock was set back. */
 export function isFarAhead(time: RawBuilder<unknown>, furthestMs: number): RawBuilder<boolean> {
   return sql`is_far_ahead(${time}, make_interval(secs => ${furthestMs / 1000}))`

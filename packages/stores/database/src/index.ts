@@ -1,6 +1,6 @@
 export { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 export { acquireLock, advisoryLocks } from './advisory-locks.ts'
-export { currentTime, isDue, isFarAhead } from './clock.ts'
+export { currentTime, dueAttempts, isDue, isFarAhead } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { encodeTextArray, textOid, uuidOid, writeArrayHeader } from './connection/binary-array.ts'
 export { isConnectionFailure } from './connection/driver.ts'
