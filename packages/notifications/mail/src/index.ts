@@ -9,7 +9,6 @@ export { forgetMailContents } from './forget.ts'
 export { type HeldImport, heldNotification } from './held-notification.ts'
 export { removeOldMails } from './history.ts'
 export { type EndedImport, importNotification } from './import-notification.ts'
-export { type Invited, invitation } from './invitation.ts'
 export {
   dueMails,
   enqueueMails,
@@ -21,5 +20,5 @@ export {
 } from './outbox.ts'
 export { type RefusedFile, refusedFileNotification } from './refused-file-notification.ts'
 export { type Mailer, mailerSettings, openMailer, type SendOutcome } from './send.ts'
-export { signInLink } from './sign-in-link.ts'
+export { type Invited, invitation, signInLink } from './sign-in-mails.ts'
 export { mailSettings, openTransport, type Transport } from './transport.ts'

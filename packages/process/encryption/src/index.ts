@@ -1,1 +1,0 @@
-export { CannotDecrypt, decrypt, type EncryptionKeys, encrypt, isCurrent, keyNameBytes, nameOf } from './encryption.ts'

@@ -1,1 +1,0 @@
-export { openRedis, type RedisAddress, type RedisOptions } from './open.ts'
