@@ -8,7 +8,9 @@ import type { DashboardContext } from '../context.ts'
 import { sendPage } from '../layout/page.ts'
 import { jobsAddress, jobsContent, jobsPerPage, queuesContent, storeDownContent } from './jobs-pages.ts'
 
-type OneQueue = { Params: { queue: string } }
+interface OneQueue {
+  Params: { queue: string }
+}
 
 /**
  * The last place at which a page may begin. Queues hold far fewer jobs, because waiting work is added to them in parts.

@@ -211,7 +211,12 @@ describe('pending uploads', () => {
     ...(page.CommonPrefixes ?? []).map((common) => common.Prefix),
   ]
 
-  type Input = { Delimiter?: string; EncodingType?: 'url'; KeyMarker?: string; Prefix?: string }
+  interface Input {
+    Delimiter?: string
+    EncodingType?: 'url'
+    KeyMarker?: string
+    Prefix?: string
+  }
   test.each<[Input, string[]]>([
     [{}, uploadKeys],
     [{ Delimiter: '' }, uploadKeys],

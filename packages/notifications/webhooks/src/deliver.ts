@@ -40,7 +40,11 @@ const interrupted = 'the process that sent the last attempt ended'
 const gone = 410
 
 /** A failed attempt. `status` is null if there was no answer. */
-type Failure = { status: number | null; error: string; retryAfterSeconds?: number | undefined }
+interface Failure {
+  status: number | null
+  error: string
+  retryAfterSeconds?: number | undefined
+}
 
 /** Longest stored text of an error, in UTF-16 units. */
 const longestError = 300

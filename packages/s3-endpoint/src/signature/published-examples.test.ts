@@ -15,7 +15,11 @@ const exampleScope = 'AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request'
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const exampleHost = 'examplebucket.s3.amazonaws.com'
 
-type Example = { method: string; url: string; headers: Record<string, string> }
+interface Example {
+  method: string
+  url: string
+  headers: Record<string, string>
+}
 
 function verify({ method, url, headers }: Example, now = '2013-05-24T00:00:00Z') {
   // The parser expects the bucket in the path, but the examples name it in the host name and sign the path without it.
