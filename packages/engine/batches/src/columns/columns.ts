@@ -86,7 +86,7 @@ export class Columns {
   /** A cell with these bytes removes the key from the user's profile; undefined if none does. */
   readonly #clearMarker: Buffer | undefined
   /**
-   * Losses of the whole file, by column. They are counted if the type was inferred in this import as int or decimal,
+   * Losses of the whole file, by column. They are counted if the type was inferred from this file as int or decimal,
    * and the rows that inference read lost nothing.
    */
   readonly watched = new Map<ProfileColumn, SpellingLosses>()

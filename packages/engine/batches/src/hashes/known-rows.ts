@@ -49,7 +49,7 @@ export interface KnownRowsOptions {
 
 /**
  * The rows that an app's profiles held when this object was made, by their hashes (second-day.md §2, Identical rows).
- * A row among them need not be looked up, unless this import has written its user since.
+ * A row among them need not be looked up, unless this run has written its user since.
  *
  * What others write after the reading counts as coming after the row, wherever the row stands in the file
  * (packages/engine/imports/README.md, Exactly once).

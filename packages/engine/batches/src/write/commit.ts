@@ -20,7 +20,7 @@ import { registerUsedKeys } from './register-keys.ts'
 import { beforeLookup, lookUpUsers } from './user-lookups.ts'
 
 /**
- * Maximum number of transactions of one import at the same time. With a single one, Postgres would be idle while this
+ * Maximum number of transactions of one file at the same time. With a single one, Postgres would be idle while this
  * process checks rows, and this process while Postgres writes.
  */
 export const maxBatchesInFlight = 3

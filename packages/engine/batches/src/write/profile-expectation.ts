@@ -1,7 +1,7 @@
 /**
  * What a batch expects of its users' profiles before its lookup:
  *
- * - `unknown`: nothing, since no batch of this claim has committed yet.
+ * - `unknown`: nothing, since no batch of this run has committed yet.
  * - `none`: its users have no profiles, so it does not look any up.
  * - `some`: some of its users have profiles, so it looks them up.
  * - `conflict`: as `some`, and profile updates may insert first profiles between its lookup and its insert.
@@ -47,7 +47,7 @@ export function profilesFound(expectation: Expectation, isRetry: boolean, hasPro
  */
 const firstTolerantBatches = 16
 
-/** What earlier batches of a claim suggest about whether users already have profiles. */
+/** What earlier batches of a run suggest about whether users already have profiles. */
 export class ProfileExpectation {
   /**
    * Never returns from `some` to `none`: a batch that expects too little costs more than a lookup that finds nothing.
