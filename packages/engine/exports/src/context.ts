@@ -1,6 +1,6 @@
 import type { Settings } from '@sluice/config'
 import type { Database } from '@sluice/database'
-import type { Storage } from '@sluice/storage'
+import { appPrefix, type Storage } from '@sluice/storage'
 import type { Logger } from 'pino'
 
 /** The settings that running exports needs. */
@@ -16,7 +16,6 @@ export interface ExportContext {
   shutdown?: AbortSignal
 }
 
-/** Identifies an export. */
 export interface ExportId {
   appId: number
   exportId: string
@@ -27,5 +26,5 @@ export interface ExportId {
  * cannot overwrite its successor's file.
  */
 export function exportKey({ appId, exportId }: ExportId, attempt: number): string {
-  return `apps/${appId}/exports/${exportId}/${attempt}.csv.gz`
+  return `${appPrefix(appId)}exports/${exportId}/${attempt}.csv.gz`
 }

@@ -69,7 +69,6 @@ export interface ReceiveContext extends FileContext, Pick<ImportContext, 'log'> 
   settings: Settings<(typeof receiveSettings)[number]>
 }
 
-/** Identifies an import. */
 export interface ImportId {
   appId: number
   importId: string

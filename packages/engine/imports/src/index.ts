@@ -8,7 +8,7 @@ export {
   receiveSettings,
 } from './context.ts'
 export { sweepFiles, sweepFilesOfApp, sweepLater } from './file/file-sweeps.ts'
-export { appPrefix, importPrefix, uploadKey } from './file/object-keys.ts'
+export { importPrefix, uploadKey } from './file/object-keys.ts'
 export { uncompressedSize } from './file/uncompressed-size.ts'
 export { removeOldImports } from './history.ts'
 export { noticeUploads } from './intake/notice-uploads.ts'

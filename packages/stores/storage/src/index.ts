@@ -1,3 +1,4 @@
+export { appPrefix } from './app-prefix.ts'
 export { attachment } from './attachment.ts'
 export { ObjectGone, ObjectReplaced, StorageFull, StorageRefusal } from './errors.ts'
 export { openStorage } from './open-storage.ts'

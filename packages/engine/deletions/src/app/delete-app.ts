@@ -1,8 +1,8 @@
 import { endSignIns } from '@sluice/accounts'
 import { pathOf } from '@sluice/bucket-uploads'
 import { type Database, isDue, sql } from '@sluice/database'
-import { appPrefix, cancelImportsOfApp, type FilesContext } from '@sluice/imports'
-import { lastWriteHours, lastWriteMs } from '@sluice/storage'
+import { cancelImportsOfApp, type FilesContext } from '@sluice/imports'
+import { appPrefix, lastWriteHours, lastWriteMs } from '@sluice/storage'
 import { removeEndpointsOfApp } from '@sluice/webhooks'
 import { appTables, deleteRows } from './tables.ts'
 

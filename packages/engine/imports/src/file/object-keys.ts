@@ -1,7 +1,4 @@
-/** Returns the prefix of the keys of an app's objects, such as `apps/7/`. */
-export function appPrefix(appId: number): string {
-  return `apps/${appId}/`
-}
+import { appPrefix } from '@sluice/storage'
 
 /** Returns the prefix of the keys of an import's objects, such as `apps/7/imports/b3c8/`. */
 export function importPrefix(appId: number, importId: string): string {
