@@ -8,7 +8,6 @@ import { valueTypes } from './value-type.ts'
 /** States of an import that waits, runs or is held. */
 export const unfinishedImportStates = ['awaiting_upload', 'queued', 'processing', 'held'] as const
 
-/** States of an import. */
 export const importState = z.enum([...unfinishedImportStates, 'completed', 'failed', 'expired', 'cancelled'])
 export type ImportState = z.output<typeof importState>
 

@@ -18,7 +18,6 @@ export class RowSplitter extends ByteSplitter<Buffer> {}
 
 /** Data rows that follow each other in the file. `RowSplitter` splits them into cells. */
 export interface RowBlock extends Records<Buffer> {
-  /** Number of rows. */
   readonly count: number
   /**
    * All bytes are UTF-8 without NUL. The same is then true of each cell, because cells begin and end at ASCII

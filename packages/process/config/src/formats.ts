@@ -165,7 +165,6 @@ function numbered(one: z.ZodType<string>, example: string) {
   })
 }
 
-/** `true` or `false`. */
 export const trueOrFalse = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((text) => text === 'true')

@@ -26,5 +26,4 @@ export const optional = <S extends z.ZodType>(schema: S, description: string): S
   description,
 })
 
-/** Marks a setting as secret. */
 export const secret = <S extends Setting<z.ZodType>>(setting: S) => ({ ...setting, secret: true as const })

@@ -38,7 +38,6 @@ export interface ImportOverview {
   pausedApps: PausedApp[]
 }
 
-/** An app whose imports are paused. */
 export interface PausedApp {
   appId: number
   appName: string

@@ -13,7 +13,6 @@ export interface QueueView {
   name: QueueName
   /** While a queue is paused, workers start none of its jobs. */
   isPaused: boolean
-  /** The number of jobs by state. */
   jobs: Record<JobState, number>
 }
 

@@ -143,7 +143,6 @@ async function schedule(queue: OpenQueue, task: string, everyMs: number): Promis
   await set()
 }
 
-/** Opens the workers of the queues. */
 function openWorkers(backend: Backend, onError: (error: Error) => void) {
   const workers = new Set<{ close(): Promise<void> }>()
   let closing = false

@@ -106,7 +106,6 @@ function rangeOf({ from = 0, count }: ReadOptions): { Range?: string } {
   return { Range: `bytes=${from}-${count === undefined ? '' : from + count - 1}` }
 }
 
-/** An object as the SDK returns it. */
 interface SdkObject {
   Key?: string | undefined
   Size?: number | undefined

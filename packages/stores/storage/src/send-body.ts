@@ -7,7 +7,6 @@ class WrongLength extends Error {
   override readonly name = 'WrongLength'
 }
 
-/** The options of the SDK for one request. */
 interface SendOptions {
   abortSignal: AbortSignal
   requestTimeout: number

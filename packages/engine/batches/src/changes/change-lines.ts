@@ -4,7 +4,6 @@ import { Pairs } from '../documents/pairs.ts'
 import { type ChangedRow, readChangedRows } from './changed-rows.ts'
 import { PairKeys } from './pair-keys.ts'
 
-/** The columns of a changes file. */
 export const changesFileColumns = ['user_id', 'key', 'type', 'before', 'after']
 
 /** The first line of a changes file (changes.md §1, The changes file). */

@@ -3,8 +3,11 @@ import { ranOutOfTime, transactionTimeoutMs } from '@sluice/database'
 /** After a transaction has failed, the next ones have so many times fewer rows. */
 const shrinkFactor = 8
 
-/** After so many transactions in a row that each took less than this, the next ones have twice as many rows. */
-const [fastTransactions, fastMs] = [16, transactionTimeoutMs / 4]
+/** A transaction that took less than this was fast. */
+const fastMs = transactionTimeoutMs / 4
+
+/** After so many fast transactions in a row, the next ones have twice as many rows. */
+const fastTransactions = 16
 
 /**
  * The number of rows that a transaction may have.

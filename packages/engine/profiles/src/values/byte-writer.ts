@@ -38,7 +38,6 @@ export class ByteWriter {
     this.bytes = larger
   }
 
-  /** Writes one byte. */
   writeByte(byte: number): void {
     this.reserve(1)
     this.bytes[this.length++] = byte

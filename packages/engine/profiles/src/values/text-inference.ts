@@ -57,7 +57,6 @@ export class TextInference {
     return warning === undefined ? [] : [warning]
   }
 
-  /** Number of values. */
   get #values(): number {
     return Object.values(this.#counts).reduce((sum, count) => sum + count)
   }
