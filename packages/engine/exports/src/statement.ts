@@ -1,5 +1,5 @@
 import type { ValueType } from '@sluice/contract'
-import pg from 'pg'
+import { escapeLiteral } from '@sluice/database'
 
 /** A column of an export besides `user_id`. */
 export interface ExportColumn {
@@ -15,7 +15,7 @@ export interface ExportColumn {
  * `copy` accepts no parameters, so the keys are literals.
  */
 export function copyStatement(appId: number, columns: readonly ExportColumn[]): string {
-  const cells = columns.map(({ key, type }) => cell(`p.attributes -> ${pg.escapeLiteral(key)}`, type))
+  const cells = columns.map(({ key, type }) => cell(`p.attributes -> ${escapeLiteral(key)}`, type))
   // Large profiles are stored compressed, or out of line. `||` unpacks a profile once, and `offset 0` keeps the planner
   // from repeating it for each key.
   return `copy (

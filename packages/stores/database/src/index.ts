@@ -3,6 +3,7 @@ export { acquireLock, advisoryLocks } from './advisory-locks.ts'
 export { currentTime, dueAttempts, isDue, isFarAhead } from './clock.ts'
 export { type Connection, connect, type Database } from './connect.ts'
 export { encodeTextArray, textOid, uuidOid, writeArrayHeader } from './connection/binary-array.ts'
+export { escapeLiteral } from './connection/copy-out.ts'
 export { isConnectionFailure } from './connection/driver.ts'
 export { openPool, type Pool, type PoolClient } from './connection/pool.ts'
 export { copyInto, copyOut, prepared } from './connection/statements.ts'
@@ -21,6 +22,7 @@ export {
   hasOutsideCause,
   isDiskFull,
   isOutOfRoom,
+  isQueryTimeout,
   isRefusal,
   isRefusedMove,
   ranOutOfTime,

@@ -8,6 +8,11 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
 
+/** Whether a query ended because of the `query_timeout` of its pool. pg has no class for this error. */
+export function isQueryTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
+
 const diskFull = '53100'
 const tooManyConnections = '53300'
 const outOfRoom = new Set([diskFull, tooManyConnections])

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from '@sluice/database'
+import { isQueryTimeout, type Pool, type PoolClient } from '@sluice/database'
 
 /**
  * Closes the connections of workers that listen for jobs as soon as a query shows that the server no longer answers. A
@@ -18,9 +18,4 @@ export function closeHalfOpenListeners(pool: Pool, queryTimeoutMs: number): void
       if (since <= performance.now() - queryTimeoutMs) client.connection.stream.destroy()
     }
   })
-}
-
-/** Returns whether a query ended because of the pool's `query_timeout`. */
-function isQueryTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === 'Query read timeout'
 }

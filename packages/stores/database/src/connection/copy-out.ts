@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type pg from 'pg'
+import pg from 'pg'
 import { to } from 'pg-copy-streams'
 
 /** A `copy … to stdout`, the consumer of its bytes, and what ends it early. */
@@ -7,6 +7,11 @@ export interface CopyOut {
   statement: string
   consume(bytes: Readable): Promise<void>
   signal: AbortSignal
+}
+
+/** Returns a text as a literal of SQL, because `copy` accepts no parameters. */
+export function escapeLiteral(text: string): string {
+  return pg.escapeLiteral(text)
 }
 
 /** Runs a copy as `copyOut` describes. Returns the number of rows. Throws the reason of the signal once it aborts. */
