@@ -82,9 +82,9 @@ test('a user whom two due requests name in one batch counts once, and is proved 
   expect(await runAt(fixture, completion)).toMatchObject({ completed: 2, usersDeleted: 2 })
   const counted = await fixture.database.db
     .selectFrom('deletion_requests')
-    .select(({ fn }) => [fn.sum('users_settled').as('settled'), fn.sum('users_deleted').as('deleted')])
+    .select(({ fn }) => [fn.sum('users_processed').as('processed'), fn.sum('users_deleted').as('deleted')])
     .executeTakeFirst()
-  expect(counted).toEqual({ settled: 3, deleted: 2 })
+  expect(counted).toEqual({ processed: 3, deleted: 2 })
   const proofs = await fixture.database.db.selectFrom('deleted_users').select('user_hash').execute()
   expect(proofs).toHaveLength(4)
   const { subject } = await fixture.database.db.selectFrom('mails').select('subject').executeTakeFirstOrThrow()

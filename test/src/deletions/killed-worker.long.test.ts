@@ -112,7 +112,7 @@ async function isCompleted({ db }: RunningStack, { appId }: App): Promise<boolea
 async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
   expect(await usersOf(stack, app)).toBe(1)
   const { rows } = await sql`
-    select sum(users_requested) as requested, sum(users_settled) as settled, sum(users_deleted) as deleted,
+    select sum(users_requested) as requested, sum(users_processed) as processed, sum(users_deleted) as deleted,
       sum(values_deleted)::bigint as values,
       (select count(*) from deleted_users where app_id = ${app.appId}) as proofs,
       (select count(*) from deletion_request_users where app_id = ${app.appId}) as named
@@ -120,7 +120,7 @@ async function expectCompletion(stack: RunningStack, app: App): Promise<void> {
   `.execute(stack.db)
   const all = users.length
   expect(rows).toEqual([
-    { requested: 2 * requested, settled: all, deleted: all, values: all, proofs: 2 * requested, named: 0 },
+    { requested: 2 * requested, processed: all, deleted: all, values: all, proofs: 2 * requested, named: 0 },
   ])
   await until('the end of sending', async () => {
     const mails = await stack.db.selectFrom('mails').select('state').where('app_id', '=', app.appId).execute()

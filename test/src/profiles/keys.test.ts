@@ -68,7 +68,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
     const states = await lookUpUsers(tx, known, { assumesNone: false })
     for (const [index, [, values]] of rows.entries()) {
       const user = users[index] ?? 0
-      if (states.isSettled(user)) continue
+      if (states.isDone(user)) continue
       let start = 0
       batch.beginRow(Buffer.from(Object.values(values).join('')), true)
       for (const [key, value] of Object.entries(values)) {

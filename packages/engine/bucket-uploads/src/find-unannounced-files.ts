@@ -16,7 +16,7 @@ export interface UnannouncedFile extends ListedObject {
 export interface FoundFiles {
   all: UnannouncedFile[]
   /** The files of `all` that may be imported now: no older file of the same app can be missing from `all`. */
-  settled: UnannouncedFile[]
+  importable: UnannouncedFile[]
 }
 
 /**
@@ -24,24 +24,24 @@ export interface FoundFiles {
  *
  * A listing has several pages. An older file may appear on an earlier page after that page was read, and is then
  * missed. The bucket is therefore listed twice: the second listing has every file that is older than a file of the
- * first listing. An app's files are settled up to the last file that both listings show. Later files wait for the next
- * run.
+ * first listing. An app's files are importable up to the last file that both listings show. Later files wait for the
+ * next run.
  */
 export async function findUnannouncedFiles(context: MaintenanceContext): Promise<FoundFiles> {
   const first = await listNonFolders(context)
-  if (first.length === 0) return { all: [], settled: [] }
+  if (first.length === 0) return { all: [], importable: [] }
   const seen = new Set(first.map(nameOf))
   const all = await ofKnownApps(context, await listNonFolders(context))
   all.sort((left, right) => left.modifiedAt.getTime() - right.modifiedAt.getTime())
   const lastSeen = new Map<number, UnannouncedFile>()
   for (const file of all) if (seen.has(nameOf(file))) lastSeen.set(file.appId, file)
   const open = new Set(lastSeen.keys())
-  const settled = all.filter((file) => {
+  const importable = all.filter((file) => {
     if (!open.has(file.appId)) return false
     if (lastSeen.get(file.appId) === file) open.delete(file.appId)
     return true
   })
-  return { all, settled }
+  return { all, importable }
 }
 
 function nameOf({ hash }: UnannouncedFile): string {

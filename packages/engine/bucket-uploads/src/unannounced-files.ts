@@ -24,11 +24,11 @@ interface Outcome {
  * becomes two imports. Ends before the next file if the process shuts down.
  */
 export async function importUnannouncedFiles(context: MaintenanceContext): Promise<Outcome> {
-  const { all, settled } = await findUnannouncedFiles(context)
+  const { all, importable } = await findUnannouncedFiles(context)
   const refused = await refusedFiles(context.db, all)
   const outcome: Outcome = { imported: 0, mails: [] }
   const blockedApps = new Set<number>()
-  for (const file of settled) {
+  for (const file of importable) {
     if (context.shutdown?.aborted) break
     const problem = problemOf(file, refused)
     if (problem === undefined && blockedApps.has(file.appId)) continue

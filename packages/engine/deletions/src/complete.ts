@@ -76,7 +76,7 @@ async function closeBatch(
     where app_id = ${appId} and request_id in (
       select request_id from deletion_requests r
       where app_id = ${appId} and state <> 'completed'
-        and (completes_at = ${completesAt} or completes_at > ${completesAt} and users_settled = 0)
+        and (completes_at = ${completesAt} or completes_at > ${completesAt} and users_processed = 0)
         and not exists (
           select from deletion_request_users d where d.app_id = r.app_id and d.request_id = r.request_id
         )
@@ -99,17 +99,17 @@ async function announceCompletion(
 ): Promise<MailId[]> {
   const { rows } = await sql<{
     is_open: boolean
-    settled: number
+    processed: number
     deleted: number
     requests: number
     completed_at: Date | null
   }>`
-    select bool_or(state <> 'completed') as is_open, sum(users_settled) as settled, sum(users_deleted) as deleted,
+    select bool_or(state <> 'completed') as is_open, sum(users_processed) as processed, sum(users_deleted) as deleted,
       count(*) as requests, max(completed_at) as completed_at
     from deletion_requests where app_id = ${appId} and completes_at = ${completesAt}
   `.execute(tx)
   const date = rows[0]
-  if (date === undefined || date.is_open || date.settled === 0) return []
+  if (date === undefined || date.is_open || date.processed === 0) return []
   const completedAt = (date.completed_at ?? completesAt).toISOString()
   // second-day.md §5, Event bodies.
   await enqueueEvent(tx, appId, {

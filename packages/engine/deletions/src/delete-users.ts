@@ -86,7 +86,7 @@ async function deleteBatch(tx: Database, deletion: Deletion, after: Cursor): Pro
   await lockApp(tx, appId)
   await lockUsersForDeletion(tx, appId)
   await lookUpByIndex(tx)
-  const batch = await settleUsers(tx, deletion, after)
+  const batch = await deleteNextUsers(tx, deletion, after)
   await deleteProfiles(tx, appId, batch)
   return batch
 }
@@ -98,7 +98,7 @@ async function deleteBatch(tx: Database, deletion: Deletion, after: Cursor): Pro
  * The caller's locks keep batches of imports out meanwhile, since such a batch could insert a profile of a deleted
  * user. A batch of users may span several requests: an app may send one request per user.
  */
-async function settleUsers(tx: Database, deletion: Deletion, after: Cursor): Promise<Batch> {
+async function deleteNextUsers(tx: Database, deletion: Deletion, after: Cursor): Promise<Batch> {
   const { appId, filesUntil, now, users } = deletion
   // In `doomed`, a user whom two due requests name counts for only one of the requests.
   const { rows } = await sql<Batch>`
@@ -108,26 +108,26 @@ async function settleUsers(tx: Database, deletion: Deletion, after: Cursor): Pro
     ), gone as (
       delete from users u using doomed n where u.app_id = n.app_id and u.user_id = n.user_id
       returning n.user_id, n.request_id
-    ), settled as (
+    ), processed as (
       delete from deletion_request_users d using doomed n where d.app_id = n.app_id and d.user_id = n.user_id
       returning d.request_id, d.user_id
     ), proof as (
       insert into deleted_users (app_id, request_id, user_hash, deleted_at)
-      select r.app_id, r.request_id, sha256(r.salt || convert_to(s.user_id, 'UTF8')), ${now}::timestamptz
-      from settled s join deletion_requests r on r.app_id = ${appId}::integer and r.request_id = s.request_id
+      select r.app_id, r.request_id, sha256(r.salt || convert_to(p.user_id, 'UTF8')), ${now}::timestamptz
+      from processed p join deletion_requests r on r.app_id = ${appId}::integer and r.request_id = p.request_id
     ), recent as (
       insert into recently_deleted_users (app_id, user_hash, deleted_at)
       select ${appId}::integer, ${recentlyDeletedHash(appId, sql`user_id`)},
         greatest(clock_timestamp(), ${filesUntil}::timestamptz) from doomed
       on conflict (app_id, user_hash) do update set deleted_at = excluded.deleted_at, data_order = excluded.data_order
     ), counts as (
-      select request_id, count(*) as settled, 0 as deleted from doomed group by request_id
+      select request_id, count(*) as processed, 0 as deleted from doomed group by request_id
       union all
       select request_id, 0, count(*) from gone group by request_id
     ), counted as (
       update deletion_requests r
-      set users_settled = r.users_settled + c.settled, users_deleted = r.users_deleted + c.deleted
-      from (select request_id, sum(settled) as settled, sum(deleted) as deleted from counts group by request_id) c
+      set users_processed = r.users_processed + c.processed, users_deleted = r.users_deleted + c.deleted
+      from (select request_id, sum(processed) as processed, sum(deleted) as deleted from counts group by request_id) c
       where r.app_id = ${appId}::integer and r.request_id = c.request_id
     )
     select (

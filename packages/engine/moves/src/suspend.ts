@@ -61,7 +61,7 @@ async function whileSuspended(
       const began = performance.now()
       limit = AbortSignal.timeout(suspensionMs)
       await suspend(move)
-      await settle(move, limit)
+      await untilComplete(move, limit)
       await work(limit)
       return { suspendedMs: performance.now() - began }
     } catch (error) {
@@ -86,7 +86,7 @@ async function suspend({ appId, source }: Move): Promise<void> {
 }
 
 /** Waits until the target has every row of the suspended app. */
-async function settle(move: Move, limit: AbortSignal): Promise<void> {
+async function untilComplete(move: Move, limit: AbortSignal): Promise<void> {
   await delay(noticeMs, undefined, { signal: limit })
   await raiseFence(move.source.db, move)
   await untilCaughtUp(move, limit)

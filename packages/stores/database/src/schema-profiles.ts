@@ -55,7 +55,7 @@ export interface DeletionRequestsTable {
    * Users, registered or not, whose deletion counts for this request. A user whom several requests name counts for one
    * of them.
    */
-  users_settled: Generated<number>
+  users_processed: Generated<number>
   /** Number of these users who were registered, and number of their profile values. */
   users_deleted: Generated<number>
   values_deleted: Generated<number>

@@ -36,7 +36,7 @@ export class UserStates {
    * Whether there is nothing to check or to write. Either the profile holds all values of the user's row, or the user
    * was deleted after the row was sent. The row then counts as applied before the deletion.
    */
-  isSettled(user: number): boolean {
+  isDone(user: number): boolean {
     return this.#states[user] === upToDate || this.#states[user] === deleted
   }
 

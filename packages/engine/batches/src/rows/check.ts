@@ -45,7 +45,7 @@ export async function checkRows(batch: PreparedBatch, columns: Columns, states: 
         continue
       }
       const user = batch.users[number] ?? noUser
-      if (user === ofKnownRow || (user !== noUser && states.isSettled(user))) continue
+      if (user === ofKnownRow || (user !== noUser && states.isDone(user))) continue
       const cells = splitter.split(block, row)
       const isValid = checkRow(check, cells, block.isText, number)
       if (isValid && unregistered.length > 0 && states.isRegistered(user)) noteKeysToRegister(cells, columns, findings)

@@ -21,7 +21,7 @@ interface FirstRequest extends ImportRequest {
 }
 
 /**
- * Inserts the import of a first request (bulk import v3), which settles its place in the import order. Signs the upload
+ * Inserts the import of a first request (bulk import v3), which decides its place in the import order. Signs the upload
  * address.
  *
  * Runs `alsoCommit` in the transaction that inserts the import. Returns the import's ID and the upload descriptor

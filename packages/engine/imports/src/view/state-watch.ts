@@ -30,7 +30,7 @@ interface Waiter extends ImportId {
   state: ImportState
   /** Of `performance.now()`. A timer for each of many requests would take more memory. */
   deadline: number
-  settle(error?: unknown): void
+  end(error?: unknown): void
 }
 
 /**
@@ -50,7 +50,7 @@ export function openStateWatch(db: Database): StateWatch {
       const asked = [...waiters]
       const states = await statesOf(db, asked)
       for (const waiter of asked)
-        if (states.get(waiter.importId) !== waiter.state || performance.now() >= waiter.deadline) waiter.settle()
+        if (states.get(waiter.importId) !== waiter.state || performance.now() >= waiter.deadline) waiter.end()
     }
     isLooking = false
   }
@@ -63,23 +63,23 @@ export function openStateWatch(db: Database): StateWatch {
           ...id,
           state,
           deadline: performance.now() + ms,
-          settle(error) {
+          end(error) {
             waiters.delete(waiter)
             if (error === undefined) resolve()
             else reject(error)
           },
         }
         waiters.add(waiter)
-        whenGone(() => waiter.settle())
+        whenGone(() => waiter.end())
         look().catch((error: unknown) => {
           isLooking = false
-          for (const each of waiters) each.settle(error)
+          for (const each of waiters) each.end(error)
         })
       })
     },
     close() {
       isClosed = true
-      for (const waiter of waiters) waiter.settle()
+      for (const waiter of waiters) waiter.end()
     },
   }
 }

@@ -12,7 +12,7 @@ create table deletion_requests (
   completed_at timestamptz,
   salt bytea not null,
   users_requested integer not null,
-  users_settled integer not null default 0,
+  users_processed integer not null default 0,
   users_deleted integer not null default 0,
   values_deleted bigint not null default 0,
   primary key (app_id, request_id)

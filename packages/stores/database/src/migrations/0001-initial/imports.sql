@@ -98,7 +98,7 @@ create table imports (
   primary key (app_id, import_id),
   constraint imports_dry_run_applies_nothing check (not (dry_run or is_check) or rows_applied = 0),
   -- An import ends only after the rows that were kept for its files are in storage.
-  constraint imports_chunks_settled check (error_bytes = 0 and changes_bytes = 0 or report_due or is_unfinished_import(state))
+  constraint imports_chunks_stored check (error_bytes = 0 and changes_bytes = 0 or report_due or is_unfinished_import(state))
 );
 
 -- What becomes of the columns of files that people upload in the dashboard, by the set of column names. No values.
