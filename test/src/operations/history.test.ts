@@ -21,10 +21,10 @@ async function insertEnded(state: 'completed' | 'failed', began: number, ended: 
       now() - make_interval(mins => ${began}), now() - make_interval(mins => ${ended}))`.execute(db)
 }
 
-async function insertWaiting(app = appId): Promise<void> {
+async function insertWaiting(app = appId, state = 'queued'): Promise<void> {
   await sql`
     insert into imports (app_id, source, content_type, object_key, state, requested_at, queued_at)
-    values (${app}, 'v3', 'text/csv', 'none', 'queued', now(), now())`.execute(db)
+    values (${app}, 'v3', 'text/csv', 'none', ${state}, now(), now())`.execute(db)
 }
 
 /** Moves what was recorded into the past. */
@@ -66,11 +66,13 @@ test('recording again changes nothing, and keeps figures of imports that were re
   expect(total(await readHistory(db, '24h'), 'rows')).toBeCloseTo(600, 3)
 })
 
-test('the largest number of waiting imports counts, without paused apps; without workers none is known', async () => {
+test('waiting imports count, but not in paused apps or after held ones; without workers none is known', async () => {
   await insertWaiting()
   await insertWaiting()
-  const { appId: paused } = await createApp(db, { name: 'Paused', email: 'ann@example.com' })
-  await insertWaiting(paused)
+  const openApp = async (name: string) => (await createApp(db, { name, email: 'ann@example.com' })).appId
+  const [paused, held] = [await openApp('Paused'), await openApp('Held')]
+  for (const app of [paused, held]) await insertWaiting(app)
+  await insertWaiting(held, 'held')
   await sql`update apps set paused_at = now() where app_id = ${paused}`.execute(db)
   await recordHistory(db)
   await sql`delete from imports`.execute(db)

@@ -1,4 +1,4 @@
-import { type Database, isPaused, sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import { rowsBySlot, slotOf } from './throughput.ts'
 
 /** The slots in which history is recorded. */
@@ -22,7 +22,7 @@ export interface HistorySlot {
   rows: number
   completed: number
   failed: number
-  /** The largest number of waiting imports, measured once a minute; undefined if no worker ran. */
+  /** The largest number of imports of `waiting_orders`, measured once a minute; undefined if no worker ran. */
   waiting: number | undefined
 }
 
@@ -45,7 +45,7 @@ export async function recordHistory(db: Database): Promise<void> {
       from imports where finished_at >= ${start} group by 1
     ),
     waiting as (
-      select count(*) as imports from imports where state = 'queued' and not ${isPaused(sql`imports.app_id`)}
+      select count(*) as imports from imports where state = 'queued' and (app_id, dry_run) in (select * from waiting_orders)
     )
     insert into queue_history as recorded (slot, rows_read, completed, failed, waiting, recorded_at)
     select slot, coalesce(shares.rows, 0), coalesce(ended.completed, 0), coalesce(ended.failed, 0),

@@ -1,5 +1,5 @@
 import { type ImportState, unfinishedImportStates } from '@sluice/contract'
-import { type Database, isPaused, sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 
 /** An import that waits or is held. */
 export interface Waiting {
@@ -84,8 +84,7 @@ function byState(rows: readonly { state: ImportState; imports: number }[]): Part
   return Object.fromEntries(rows.map(({ state, imports }) => [state, imports]))
 }
 
-const waits = sql`state = 'queued' and queued_at is not null and not ${isPaused(sql`imports.app_id`)}
-  and (dry_run or not exists (select from imports held where held.app_id = imports.app_id and held.state = 'held'))`
+const waits = sql`state = 'queued' and queued_at is not null and (app_id, dry_run) in (select * from waiting_orders)`
 
 type Sql = ReturnType<typeof sql>
 

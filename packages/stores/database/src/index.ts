@@ -17,7 +17,6 @@ export {
 } from './list-position.ts'
 export { lookUpByIndex, lookUpBySets } from './lookups.ts'
 export { checkSchema, type Migrations, migrate, migrations } from './migrate.ts'
-export { isPaused } from './pause.ts'
 export {
   hasOutsideCause,
   isDiskFull,

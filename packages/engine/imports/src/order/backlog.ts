@@ -1,5 +1,5 @@
 import { unfinishedImportStates } from '@sluice/contract'
-import { type Database, isPaused, sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import { type UnfinishedState, unfinishedStates } from '../states.ts'
 
 /**
@@ -12,8 +12,7 @@ type AppClass = 'one' | 'few' | 'many'
 export interface Backlog {
   states: Record<UnfinishedState, number>
   /**
-   * By class, seconds for which the oldest queued import has waited; 0 if none waits. Paused apps and imports after a
-   * held one do not count.
+   * By class, seconds for which the oldest queued import of `waiting_orders` has waited; 0 if none waits.
    */
   oldestWaiting: Record<AppClass, number>
   /** Seconds for which the oldest held import has been held; 0 if none is held. */
@@ -46,16 +45,15 @@ export async function importBacklog(db: Database): Promise<Backlog> {
         count(*) filter (where state = 'queued') as queued,
         count(*) filter (where state = 'processing') as processing,
         count(*) filter (where state = 'held') as held,
-        extract(epoch from now() - case when bool_or(state = 'held') then min(waits_since) filter (where state = 'queued' and dry_run)
-          else min(waits_since) filter (where state = 'queued') end)::float8 as oldest,
-        extract(epoch from now() - min(held_at) filter (where state = 'held'))::float8 as oldest_held,
-        ${isPaused(sql`imports.app_id`)} as is_paused
-      from imports join apps using (app_id) cross join lateral greatest(queued_at, resumed_at) waits_since
+        extract(epoch from now() - min(waits_since) filter (where state = 'queued' and waiting.app_id is not null))::float8 as oldest,
+        extract(epoch from now() - min(held_at) filter (where state = 'held'))::float8 as oldest_held
+      from imports join apps using (app_id) left join waiting_orders waiting using (app_id, dry_run)
+        cross join lateral greatest(queued_at, resumed_at) waits_since
       where state in ${unfinishedStates} group by imports.app_id
     )
     select case when queued <= 1 then 'one' when queued <= 10 then 'few' else 'many' end as app_class,
       sum(awaiting_upload)::bigint as awaiting_upload, sum(queued)::bigint as queued, sum(processing)::bigint as processing, sum(held)::bigint as held,
-      coalesce(max(oldest) filter (where not is_paused), 0) as oldest, coalesce(max(oldest_held), 0) as oldest_held,
+      coalesce(max(oldest), 0) as oldest, coalesce(max(oldest_held), 0) as oldest_held,
       (select runnable_imports()) as runnable
     from apps_imports group by 1
   `.execute(db)

@@ -1,6 +1,7 @@
-import { isPaused, prepared, type RawBuilder, sql } from '@sluice/database'
+import { prepared, type RawBuilder, sql } from '@sluice/database'
 import type { ImportContext, ImportId } from '../context.ts'
 import { type ClaimedImport, claimImport } from './claim.ts'
+import { isPaused } from './pause.ts'
 
 // The order in which workers claim the dispatched imports of all apps (design.md §3, Fairness).
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { retryPause } from './outage.ts'
 
@@ -30,4 +31,10 @@ test('during an outage, which does not count, an import pauses for 5 to 10 s eac
     [5_000, 10_000],
     [5_000, 10_000],
   ])
+})
+
+test('the schema knows the longest pause: it treats a later retry as due, because the clock was set back', () => {
+  const schema = new URL('../../../../stores/database/src/migrations/0001-initial/imports.sql', import.meta.url)
+  const [, minutes] = /is_due\(i\.retry_at, interval '(\d+) minute'\)/.exec(readFileSync(schema, 'utf8')) ?? []
+  expect(Math.max(...pauses(99, true))).toBe(Number(minutes) * 60_000)
 })

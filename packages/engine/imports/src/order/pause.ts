@@ -1,7 +1,15 @@
-import { type Database, sql } from '@sluice/database'
+import { type Database, type RawBuilder, sql } from '@sluice/database'
 
 // Pausing keeps workers from claiming imports, of one app or of all apps. Requests and uploads are accepted as usual.
 // The state is in Postgres alone (`isPaused`), so it holds in every process and survives restarts.
+
+/**
+ * Builds the condition that the imports of an app are paused, or those of all apps. Accepts the app's ID as an
+ * expression.
+ */
+export function isPaused(appId: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`exists (select from paused_apps p where p.app_id = ${appId})`
+}
 
 /** Since when imports are paused; null if they are not. */
 export interface Pauses {

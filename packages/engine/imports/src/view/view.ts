@@ -1,6 +1,7 @@
 import { type ImportChanges, type ImportListRequest, type ImportView, importCursor, isUuid } from '@sluice/contract'
-import { type Database, isPaused, sql } from '@sluice/database'
+import { type Database, sql } from '@sluice/database'
 import type { OwnerApp } from '../context.ts'
+import { isPaused } from '../order/pause.ts'
 import type { ChunkFile } from '../result/chunks.ts'
 import { fileUrl } from '../result/file-link.ts'
 import { unfinishedStates } from '../states.ts'

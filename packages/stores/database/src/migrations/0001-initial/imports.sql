@@ -254,6 +254,15 @@ create view import_orders as
   )
   select app_id, dry_run from orders;
 
+-- The orders whose queued imports wait for a worker or for each other: their app is not paused, and no import of theirs is
+-- held (changes.md §2, Held).
+create view waiting_orders as
+  select o.app_id, o.dry_run from import_orders o
+  where not exists (select from paused_apps p where p.app_id = o.app_id)
+    and not exists (
+      select from imports h where h.app_id = o.app_id and h.dry_run = o.dry_run and h.state = 'held'
+    );
+
 -- The unfinished imports with their places in their orders: the active import, then the others by sequence number.
 create view import_places as
   select app_id, dry_run, import_id, state, row_number() over (
