@@ -1,4 +1,4 @@
-import { errors, importView } from '@sluice/contract'
+import { errors, type ImportView, importView } from '@sluice/contract'
 import { undoImport as queueUndo, showImport, UndoRefused } from '@sluice/imports'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
@@ -60,24 +60,28 @@ export const undoImport = endpoint({
     ({ db, apiUrl, settings, wakeWorker }) =>
     async ({ appId, body, params, request, reply, record }) => {
       const source = { appId, importId: params.import_id }
-      if ((await showImport(db, undefined, source)) === undefined) return answer(reply, errors.notFound())
+      const isUnknown = async () => (await showImport(db, undefined, source)) === undefined
+      if (await isUnknown()) return answer(reply, errors.notFound())
       const dryRun = body.dry_run ?? false
+      // A worker may claim the undo as soon as it is committed. The answer is what repetitions get, too.
+      let recorded = undefined as ImportView | undefined
       try {
         const undoId = await queueUndo(
           { db, settings },
           source,
           { dryRun, requestedBy: requesterOf(request) },
           async (tx, undoId) => {
-            await record(tx, await showImport(tx, apiUrl, { appId, importId: undoId }), undoId)
+            recorded = await showImport(tx, apiUrl, { appId, importId: undoId })
+            await record(tx, recorded, undoId)
           },
         )
         request.log.info({ app_id: appId, import_id: undoId, undo_of: source.importId }, 'undo queued')
         wakeWorker?.(appId)
         reply.header('X-Import-Id', undoId)
-        return (await showImport(db, apiUrl, { appId, importId: undoId })) ?? answer(reply, errors.notFound())
+        return recorded ?? answer(reply, errors.notFound())
       } catch (error) {
-        if (error instanceof UndoRefused) return answer(reply, errors.undoRefused(error.message))
-        throw error
+        if (!(error instanceof UndoRefused)) throw error
+        return answer(reply, (await isUnknown()) ? errors.notFound() : errors.undoRefused(error.message))
       }
     },
 })
