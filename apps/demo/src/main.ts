@@ -61,7 +61,7 @@ stop()
 
 async function demonstrate(): Promise<void> {
   heading('A new app, with its API token')
-  const created = await sluice('app', 'create', '--name', 'Demo', '--email', 'you@example.com', '--json')
+  const created = await sluice('apps', 'create', '--name', 'Demo', '--email', 'you@example.com', '--json')
   const { app_id: id, api_token: token } = JSON.parse(created) as { app_id: number; api_token: string }
   const app = String(id)
 
@@ -88,7 +88,7 @@ async function demonstrate(): Promise<void> {
   console.log(indent(printableLines(errorFile.split('\n').slice(0, 9).map(clip).join('\n'))))
 
   heading('One user’s profile')
-  await sluice('user', 'show', '--app', app, 'customer-00004')
+  await sluice('users', 'show', '--app', app, 'customer-00004')
 }
 
 /** Shows a command of `sluice` as a user would type it, runs it, and shows and returns its output. */

@@ -151,7 +151,7 @@ describe('the Helm chart', () => {
     expect(notes).toContain('kubectl -n imports get pods -l app.kubernetes.io/instance=sluice')
     for (const service of named(rendered(), 'Service')) expect(notes).toContain(` -> ${service}\n`)
     expect(notes).toContain('https://dashboard.example.com -> sluice-dashboard')
-    expect(notes).toContain('exec deploy/sluice-dashboard -- node apps/cli/src/main.ts operator add')
+    expect(notes).toContain('exec deploy/sluice-dashboard -- node apps/cli/src/main.ts operators add')
     expect(notes).not.toContain('KEDA')
     const unscaled = valuesWith((values) => Object.assign(values.autoscaling ?? {}, { enabled: false }))
     expect(renderFile('NOTES.txt', unscaled)).toContain('set apps.worker.replicas, or install KEDA')

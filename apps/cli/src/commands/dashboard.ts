@@ -23,7 +23,7 @@ export function addDashboardCommands(dashboard: Command): void {
         throw new Failure(
           `${JSON.stringify(email)} is neither a member of an app nor an operator`,
           1,
-          'sluice member add --app APP --email EMAIL adds a member',
+          'sluice members add --app APP --email EMAIL adds a member',
         )
       const result = { url: `${url}/sign-in/${created.secret}`, expires_at: created.expiresAt.toISOString() }
       print(link, result, () => fields({ Link: result.url, 'Good until': created.expiresAt }))
