@@ -25,9 +25,9 @@ const ports = [
   'SMTP_PORT',
   'POSTGRES_PORT',
 ]
-// Settings of a deployment in the shell's environment must not reach the demo's stack.
+// Settings of a deployment in the shell's environment must not reach the demo's stack. The API adds its rate limits.
 const inherited = Object.entries(process.env).filter(
-  ([name]) => !(name.replace(/_FILE$/, '') in settings) && !(name in settings) && !name.startsWith('SLUICE_'),
+  ([name]) => !(name.replace(/_FILE$/, '') in settings) && !(name in settings) && !/^(SLUICE|RATE_LIMIT)_/.test(name),
 )
 const environment = {
   ...Object.fromEntries(inherited),
@@ -110,11 +110,11 @@ async function sluice(...args: string[]): Promise<string> {
   return text
 }
 
-async function untilReady(process: ChildProcess): Promise<void> {
+async function untilReady(child: ChildProcess): Promise<void> {
   let text = ''
   const ready = new Promise<void>((resolve, reject) => {
-    process.on('exit', (code) => reject(new Error(`the stack ended with exit code ${code}`)))
-    process.stdout?.setEncoding('utf8').on('data', (part: string) => {
+    child.on('exit', (code) => reject(new Error(`the stack ended with exit code ${code}`)))
+    child.stdout?.setEncoding('utf8').on('data', (part: string) => {
       text += part
       if (/^ready$/m.test(text)) resolve()
     })
