@@ -23,7 +23,6 @@ export interface ConnectionOptions {
   fetch?: typeof fetch | undefined
 }
 
-/** One request to the API. */
 export interface ApiCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query. */
@@ -34,7 +33,6 @@ export interface ApiCall {
   signal?: AbortSignal | undefined
 }
 
-/** An answer of the API. */
 export interface ApiAnswer<Body> {
   body: Body
   headers: Headers

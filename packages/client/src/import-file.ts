@@ -8,7 +8,9 @@ import { refuseUnknown } from './option-names.ts'
 import { Retries } from './retries.ts'
 import { putFile, stallTimeoutMs } from './second-request.ts'
 
-export const importPath = '/v3/user_profiles/bulk_import'
+export const importsPath = '/v3/user_profiles/bulk_import'
+
+export const importPath = (importId: string) => `${importsPath}/${encodeURIComponent(importId)}`
 
 /** What an import is doing. `bytes` counts from 0 again if a broken upload is repeated. */
 export type ImportProgress =
@@ -173,7 +175,7 @@ class FirstRequest {
 
   async send(patienceMs?: number): Promise<RequestedImport> {
     const key = { idempotencyKey: this.#key }
-    const call = { method: 'POST', path: importPath, body: this.#body, ...key, signal: this.#signal } as const
+    const call = { method: 'POST', path: importsPath, body: this.#body, ...key, signal: this.#signal } as const
     const answer = await this.#connection.send<Partial<UploadDescriptor>>(call, patienceMs)
     const importId = answer.headers.get('x-import-id')
     if (importId === null || answer.body?.direct_upload === undefined)
@@ -187,7 +189,7 @@ class FirstRequest {
     if (this.#importId === undefined) return
     const signal = AbortSignal.timeout(withdrawalTimeoutMs)
     const { state } = await importView(this.#connection, this.#importId, signal, 0)
-    const path = `${importPath}/${this.#importId}`
+    const path = importPath(this.#importId)
     if (state === 'awaiting_upload') await this.#connection.send({ method: 'DELETE', path, signal }, 0)
   }
 
@@ -216,8 +218,7 @@ export async function importView(
   signal?: AbortSignal | undefined,
   patienceMs?: number | undefined,
 ): Promise<ImportView> {
-  const path = `${importPath}/${encodeURIComponent(importId)}`
-  return (await connection.send<ImportView>({ path, signal }, patienceMs)).body
+  return (await connection.send<ImportView>({ path: importPath(importId), signal }, patienceMs)).body
 }
 
 /** Returns the name of a file without its folder, as far as the API accepts it. */

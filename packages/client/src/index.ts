@@ -45,4 +45,4 @@ export {
 } from './errors.ts'
 export type { ExportedFile, ExportOptions, ExportProgress } from './export-file.ts'
 export type { HoldBounds, ImportOptions, ImportProgress } from './import-file.ts'
-export { type CallOptions, type ImportFilters, Sluice } from './sluice.ts'
+export { type CallOptions, type ImportFilters, Sluice, type UndoOptions } from './sluice.ts'

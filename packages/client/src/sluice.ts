@@ -12,11 +12,11 @@ import type {
 import { limits } from '@sluice/contract/limits'
 import type { ValueType } from '@sluice/contract/value-type'
 import { batchesOf, type Values } from './batches.ts'
-import { Connection, type ConnectionOptions } from './connection.ts'
+import { type ApiCall, Connection, type ConnectionOptions } from './connection.ts'
 import { pollUntilEnd } from './ends.ts'
 import { ImportFailedError } from './errors.ts'
 import { type ExportedFile, type ExportOptions, exportFile } from './export-file.ts'
-import { type ImportOptions, importPath, importView, uploadFile } from './import-file.ts'
+import { type ImportOptions, importPath, importsPath, importView, uploadFile } from './import-file.ts'
 import { refuseUnknown } from './option-names.ts'
 
 /** Options of any call. */
@@ -25,7 +25,6 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Options of an undo. */
 export interface UndoOptions extends CallOptions {
   /** Count what would be taken back, and change nothing. */
   dryRun?: boolean | undefined
@@ -75,7 +74,7 @@ export class Sluice {
     { onProgress, signal, isUploaded }: Pick<ImportOptions, 'onProgress' | 'signal'> & { isUploaded?: boolean } = {},
   ): Promise<ImportView> {
     const onView = (view: ImportView) => onProgress?.({ phase: 'processing', view })
-    return await pollUntilEnd(this.#connection, `${importPath}/${encodeURIComponent(importId)}`, {
+    return await pollUntilEnd(this.#connection, importPath(importId), {
       onView,
       signal,
       waits: true,
@@ -93,14 +92,12 @@ export class Sluice {
    * `ConflictError` if it has ended already.
    */
   async cancelImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
-    const path = `${importPath}/${encodeURIComponent(importId)}`
-    return (await this.#connection.send<ImportView>({ method: 'DELETE', path, signal })).body
+    return await this.#send({ method: 'DELETE', path: importPath(importId), signal })
   }
 
   /** Approves a held import, which is then applied. Returns the import. Throws `ConflictError` if it is not held. */
   async approveImport(importId: string, { signal }: CallOptions = {}): Promise<ImportView> {
-    const path = `${importPath}/${encodeURIComponent(importId)}/approve`
-    return (await this.#connection.send<ImportView>({ method: 'POST', path, signal })).body
+    return await this.#send({ method: 'POST', path: `${importPath(importId)}/approve`, signal })
   }
 
   /**
@@ -110,9 +107,8 @@ export class Sluice {
   async undoImport(importId: string, options: UndoOptions = {}): Promise<ImportView> {
     refuseUnknown(options, { dryRun: true, idempotencyKey: true, signal: true })
     const { dryRun, idempotencyKey = crypto.randomUUID(), signal } = options
-    const path = `${importPath}/${encodeURIComponent(importId)}/undo`
-    const call = { method: 'POST', path, body: { dry_run: dryRun }, idempotencyKey, signal } as const
-    return (await this.#connection.send<ImportView>(call)).body
+    const path = `${importPath(importId)}/undo`
+    return await this.#send({ method: 'POST', path, body: { dry_run: dryRun }, idempotencyKey, signal })
   }
 
   /** Iterates over the app's imports, newest request first. Reads the next page when the iteration needs it. */
@@ -121,7 +117,7 @@ export class Sluice {
     if (state !== undefined) query.set('state', state)
     if (source !== undefined) query.set('source', source)
     for (;;) {
-      const { body: page } = await this.#connection.send<ImportList>({ path: `${importPath}?${query}`, signal })
+      const page = await this.#send<ImportList>({ path: `${importsPath}?${query}`, signal })
       yield* page.imports
       if (page.next_cursor === null) return
       query.set('cursor', page.next_cursor)
@@ -140,19 +136,18 @@ export class Sluice {
     { signal }: CallOptions = {},
   ): Promise<ProfileUpdateAnswer> {
     const body = { user_id: userId, user_profiles: entries }
-    const call = { method: 'POST', path: '/v2/user_profiles', body, signal } as const
-    return (await this.#connection.send<ProfileUpdateAnswer>(call)).body
+    return await this.#send({ method: 'POST', path: '/v2/user_profiles', body, signal })
   }
 
   /** Removes a user's value. Throws `NotFoundError` if the user or the key is not registered. */
   async clearValue(userId: string, key: string, { signal }: CallOptions = {}): Promise<void> {
     const path = `/v1/users/${encodeURIComponent(userId)}/profiles/${encodeURIComponent(key)}`
-    await this.#connection.send({ method: 'DELETE', path, signal })
+    await this.#send({ method: 'DELETE', path, signal })
   }
 
   /** Returns a user with all values. Throws `NotFoundError` if the user is not registered. */
   async user(userId: string, { signal }: CallOptions = {}): Promise<UserDocument> {
-    return (await this.#connection.send<UserDocument>({ path: `/v1/users/${encodeURIComponent(userId)}`, signal })).body
+    return await this.#send({ path: `/v1/users/${encodeURIComponent(userId)}`, signal })
   }
 
   /**
@@ -174,7 +169,7 @@ export class Sluice {
 
   /** Returns the app's profile keys with their types, enabled or not. */
   async keys({ signal }: CallOptions = {}): Promise<ProfileKeyView[]> {
-    return (await this.#connection.send<ProfileKeysAnswer>({ path: '/v1/profile_keys', signal })).body.profile_keys
+    return (await this.#send<ProfileKeysAnswer>({ path: '/v1/profile_keys', signal })).profile_keys
   }
 
   /** Registers keys with their types, all or none. Throws `ConflictError` if a key has another type already. */
@@ -196,7 +191,7 @@ export class Sluice {
     { signal }: CallOptions = {},
   ): Promise<ProfileKeyView> {
     const path = `/v1/profile_keys/${encodeURIComponent(key)}`
-    return (await this.#connection.send<ProfileKeyView>({ method: 'PATCH', path, body: change, signal })).body
+    return await this.#send({ method: 'PATCH', path, body: change, signal })
   }
 
   /**
@@ -209,7 +204,11 @@ export class Sluice {
 
   /** Sends a request with an idempotency key of its own. */
   async #post<Body>(path: string, body: unknown, signal: AbortSignal | undefined): Promise<Body> {
-    const call = { method: 'POST', path, body, idempotencyKey: crypto.randomUUID(), signal } as const
+    return await this.#send({ method: 'POST', path, body, idempotencyKey: crypto.randomUUID(), signal })
+  }
+
+  /** Sends a request. Returns the body of its answer. */
+  async #send<Body>(call: ApiCall): Promise<Body> {
     return (await this.#connection.send<Body>(call)).body
   }
 }
