@@ -2,7 +2,7 @@ import { errors, importView } from '@sluice/contract'
 import { approveImport as approve, showImport } from '@sluice/imports'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { exampleQueuedImport, importId, unknownImport } from './get-import.ts'
+import { exampleQueuedImport, importId, importTarget, unknownImport } from './get-import.ts'
 
 /** Approves a held import (changes.md §2, The decision). */
 export const approveImport = endpoint({
@@ -17,7 +17,7 @@ export const approveImport = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'import_approval', rate: '1000/60s', counts: 'Approvals of imports' },
-  audit: { what: 'import.approve', target: ({ params }) => (params as { import_id: string }).import_id },
+  audit: { what: 'import.approve', target: importTarget },
   params: { import_id: importId },
   answer: {
     status: 200,

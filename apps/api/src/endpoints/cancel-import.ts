@@ -2,7 +2,7 @@ import { errors, importView } from '@sluice/contract'
 import { cancelImport as cancel, showImport } from '@sluice/imports'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { exampleImport, importId, unknownImport } from './get-import.ts'
+import { exampleImport, importId, importTarget, unknownImport } from './get-import.ts'
 
 /** Cancels a waiting, running or held import (design.md §3, Dry run, cancel). */
 export const cancelImport = endpoint({
@@ -17,7 +17,7 @@ export const cancelImport = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'import_cancellation', rate: '1000/60s', counts: 'Cancellations of imports' },
-  audit: { what: 'import.cancel', target: ({ params }) => (params as { import_id: string }).import_id },
+  audit: { what: 'import.cancel', target: importTarget },
   params: { import_id: importId },
   answer: {
     status: 200,

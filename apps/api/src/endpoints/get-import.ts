@@ -1,6 +1,7 @@
 import { errors, type ImportView, importView, importWaitQuery } from '@sluice/contract'
 import { showImport } from '@sluice/imports'
 import { openShares, untilClosed } from '@sluice/service'
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
@@ -57,6 +58,9 @@ export const exampleQueuedImport: ImportView = {
 
 /** The import that a path names. */
 export const importId = z.uuid().meta({ description: 'The ID in `X-Import-Id`.', example: exampleImport.import_id })
+
+/** The target of an import's change in the audit log. */
+export const importTarget = ({ params }: FastifyRequest) => (params as { import_id: string }).import_id
 
 export const unknownImport = refusal('unknown', 'The app has no such import.', errors.notFound())
 

@@ -5,7 +5,7 @@ import { answer } from '../answers.ts'
 import { requesterOf } from '../authentication.ts'
 import { endpoint, refusal, wrong } from '../endpoint.ts'
 import { importIdHeader } from './csv-rules.ts'
-import { exampleQueuedImport, importId, unknownImport } from './get-import.ts'
+import { exampleQueuedImport, importId, importTarget, unknownImport } from './get-import.ts'
 
 /** A misspelt `dry_run` must not undo anything. */
 const onlyMember = 'The request body must have no member but dry_run.'
@@ -34,7 +34,7 @@ export const undoImport = endpoint({
   ].join('\n'),
   extension: true,
   limit: { function: 'import_undo', rate: '100/10m', counts: 'Undos of imports' },
-  audit: { what: 'import.undo', target: ({ params }) => (params as { import_id: string }).import_id },
+  audit: { what: 'import.undo', target: importTarget },
   idempotency: {},
   params: { import_id: importId },
   body: { description: 'No body means `{}`.', schema: undoRequest, example: { dry_run: false }, isOptional: true },
