@@ -7,10 +7,10 @@ import {
   S3Error,
   type Upload,
 } from '@sluice/s3-endpoint'
-import type { RelayContext } from './context.ts'
+import type { GatewayContext } from './context.ts'
 import { countUpload, unlessTooManyWait } from './limits.ts'
 import { listPath } from './listing.ts'
-import { announceImport, relayMultipart } from './multipart.ts'
+import { announceImport, multipartBackend } from './multipart.ts'
 import { infoOf } from './objects.ts'
 import { checkSize, fileOf, newFileOf, toS3Errors } from './refusals.ts'
 
@@ -20,7 +20,7 @@ import { checkSize, fileOf, newFileOf, toS3Errors } from './refusals.ts'
  * An uploaded file is streamed to storage, and is queued as an import before the client gets its answer. A file whose
  * name breaks the rules is refused before its body is read. `authorizeSender` decides which paths a sender may use.
  */
-export function createRelayBackend(context: RelayContext, bucket: string): Backend {
+export function gatewayBackend(context: GatewayContext, bucket: string): Backend {
   return {
     createBucket: denied,
     openObject: denied,
@@ -30,13 +30,13 @@ export function createRelayBackend(context: RelayContext, bucket: string): Backe
     headObject: ({ key }) => head(context, key),
     deleteObject: ({ key }) => remove(context, key),
     listObjects: (_, request) => listPath(context, request),
-    multipart: relayMultipart(context),
+    multipart: multipartBackend(context),
   }
 }
 
 /** Stores a file and queues it as an import. Returns its ETag. */
 async function put(
-  context: RelayContext,
+  context: GatewayContext,
   name: ObjectName,
   body: Upload,
   { contentType, user }: ObjectMetadata,
@@ -61,7 +61,7 @@ async function put(
  * Describes the latest file with a name. An unannounced file in the path is later than an imported file with the same
  * name.
  */
-async function head({ db, storage }: RelayContext, key: string): Promise<ObjectInfo | undefined> {
+async function head({ db, storage }: GatewayContext, key: string): Promise<ObjectInfo | undefined> {
   const unannounced = await storage.stat(key)
   if (unannounced !== undefined) return infoOf(key, unannounced, unannounced.metadata)
   const { appId, fileName } = fileOf({ key })
@@ -74,7 +74,7 @@ async function head({ db, storage }: RelayContext, key: string): Promise<ObjectI
  * Deletes an unannounced file. Throws AccessDenied for a file that has become an import, because an import cannot be
  * undone.
  */
-async function remove({ db, storage }: RelayContext, key: string): Promise<void> {
+async function remove({ db, storage }: GatewayContext, key: string): Promise<void> {
   const { appId, fileName } = fileOf({ key })
   if ((await storage.stat(key)) !== undefined) await storage.remove(key)
   else if ((await findFile(db, appId, fileName)) !== undefined) {

@@ -4,7 +4,7 @@ import type { AppLimiter } from '@sluice/rate-limits'
 import type { Pace } from '@sluice/service'
 
 /** The services that the S3 gateway uses. */
-export interface RelayContext extends UploadContext {
+export interface GatewayContext extends UploadContext {
   /** Limits the rate of uploads. Without it, there is no limit. */
   limiter?: AppLimiter
   /** Called when an import was queued. Without it, maintenance dispatches the import. */

@@ -1,6 +1,6 @@
 import { listFiles, pathOf } from '@sluice/bucket-uploads'
 import { compareKeys, type ListedObject, type ListPage, type ListRequest, listPage, S3Error } from '@sluice/s3-endpoint'
-import type { RelayContext } from './context.ts'
+import type { GatewayContext } from './context.ts'
 import { listed } from './objects.ts'
 import { fileOf } from './refusals.ts'
 
@@ -10,7 +10,7 @@ import { fileOf } from './refusals.ts'
  * Throws NotImplemented for a delimiter other than a slash. File names contain no slash, so a slash groups no files.
  * They may contain any other delimiter, and grouping by it would need all names at once instead of one page.
  */
-export async function listPath({ db, storage }: RelayContext, request: ListRequest): Promise<ListPage> {
+export async function listPath({ db, storage }: GatewayContext, request: ListRequest): Promise<ListPage> {
   if (request.delimiter !== '' && request.delimiter !== '/') {
     throw new S3Error('NotImplemented', 'The delimiter must be a slash.')
   }

@@ -24,7 +24,7 @@ import {
   type UploadsRequest,
 } from '@sluice/s3-endpoint'
 import { StorageRefusal } from '@sluice/storage'
-import type { RelayContext } from './context.ts'
+import type { GatewayContext } from './context.ts'
 import { countUpload, unlessTooManyWait } from './limits.ts'
 import { withoutQuotes } from './objects.ts'
 import { checkSize, fileOf, newFileOf, noSuchUpload, refuseSize, toS3Errors } from './refusals.ts'
@@ -38,10 +38,10 @@ const maxParts = 1_000
 type UploadInParts = NonNullable<Awaited<ReturnType<typeof findUpload>>>
 
 /**
- * Creates the backend that relays uploads in parts to storage. Clients get the ID of the future import as the upload
+ * Creates the backend that passes uploads in parts on to storage. Clients get the ID of the future import as the upload
  * ID.
  */
-export function relayMultipart(context: RelayContext): MultipartBackend {
+export function multipartBackend(context: GatewayContext): MultipartBackend {
   const { db, storage } = context
 
   return {
@@ -115,7 +115,7 @@ async function listPendingUploads(db: Database, { prefix, after, limit }: Upload
  * A client that never got the answer repeats the request. The object, or even the import, may therefore already exist.
  */
 async function complete(
-  context: RelayContext,
+  context: GatewayContext,
   name: ObjectName,
   uploadId: string,
   {
@@ -138,7 +138,7 @@ async function complete(
 
 /** Logs that an upload became an import, and wakes a worker for it. */
 export function announceImport(
-  { log, wakeWorker }: RelayContext,
+  { log, wakeWorker }: GatewayContext,
   { appId, importId, byteSize }: { appId: number; importId: string; byteSize: number },
 ): void {
   log.info({ app_id: appId, import_id: importId, byte_size: byteSize }, 'bucket upload queued as an import')
@@ -152,7 +152,7 @@ export function announceImport(
  * EntityTooLarge, and deletes the upload, if the parts together exceed the limit for a file.
  */
 async function assemble(
-  context: RelayContext,
+  context: GatewayContext,
   upload: UploadInParts,
   parts: readonly NamedPart[],
   claims: ObjectClaims,
@@ -187,7 +187,7 @@ async function assemble(
  * Returns whether the reason for a failure to assemble an upload may be that another request has completed it. Storage
  * may have shown a part of an upload that was being completed as missing.
  */
-async function isAssembled({ storage }: RelayContext, upload: UploadInParts, error: unknown): Promise<boolean> {
+async function isAssembled({ storage }: GatewayContext, upload: UploadInParts, error: unknown): Promise<boolean> {
   if (!(error instanceof StorageRefusal || error instanceof S3Error)) return false
   // `finishUpload` checks whether the object exists.
   if (error.code === 'NoSuchUpload') return true

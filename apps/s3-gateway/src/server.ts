@@ -2,8 +2,8 @@ import type { Settings } from '@sluice/config'
 import { createS3Server, type S3Server, type S3ServerOptions, s3ClientPolicy } from '@sluice/s3-endpoint'
 import { openPace } from '@sluice/service'
 import { authorizeSender, findSender, type Sender } from './access.ts'
-import { createRelayBackend } from './backend.ts'
-import type { RelayContext } from './context.ts'
+import { gatewayBackend } from './backend.ts'
+import type { GatewayContext } from './context.ts'
 import { admitSender } from './shares.ts'
 
 /** The names of the settings that the gateway's server needs. */
@@ -29,7 +29,7 @@ const uploadPace = { bytesPerSecond: 64 * 2 ** 20, burstBytes: 8 * 2 ** 20 }
  * The caller starts listening and closes the server. `now` is the clock for the verification of signatures.
  */
 export function createGateway(
-  services: Omit<RelayContext, 'settings' | 'paced'> & Pick<S3ServerOptions<Sender>, 'forward'>,
+  services: Omit<GatewayContext, 'settings' | 'paced'> & Pick<S3ServerOptions<Sender>, 'forward'>,
   settings: Settings<(typeof gatewaySettings)[number]>,
   now?: () => Date,
 ): S3Server {
@@ -41,7 +41,7 @@ export function createGateway(
     totalMs: settings.S3_GATEWAY_BODY_TIMEOUT,
   }
   return createS3Server({
-    backend: createRelayBackend(context, settings.S3_BUCKET),
+    backend: gatewayBackend(context, settings.S3_BUCKET),
     findCredentials: findSender(db, settings.ENCRYPTION_KEYS),
     authorize: authorizeSender(context, settings.S3_BUCKET),
     admit: admitSender(settings.S3_GATEWAY_APP_UPLOADS),
