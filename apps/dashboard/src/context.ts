@@ -19,6 +19,8 @@ export interface DashboardContext {
   db: Database
   storage: Storage
   queueStore: SharedStore
+  /** Keys of the secrets in the database. */
+  encryptionKeys: EncryptionKeys
   /** Called when an import was queued. Without it, maintenance dispatches the import. */
   wakeWorker?: WakeWorker
   /** The transport of mails with links, which do not use the outbox. */
@@ -42,8 +44,8 @@ export interface DashboardContext {
   dashboardUrl: string
   /** The address of the API for clients. Links to error files begin with it. */
   apiUrl: string
-  /** The S3 gateway as its clients see it, and the keys that encrypt the secrets of access keys. */
-  s3Gateway: { url: string; bucket: string; region: string; encryptionKeys: EncryptionKeys }
+  /** The S3 gateway as its clients see it. */
+  s3Gateway: { url: string; bucket: string; region: string }
   /** Cells of the service, which divide the apps among them. Without it, this dashboard shows all apps. */
   cells?: CellRouter | undefined
   /** Which addresses webhook endpoints may have. */

@@ -106,6 +106,7 @@ await runService('dashboard', { stopDeadlineMs }, async (log, operations) => {
 /** Returns what the dashboard's context has from settings alone. */
 function contextOf(settings: Settings<(typeof dashboardSettings)[number]>) {
   return {
+    encryptionKeys: settings.ENCRYPTION_KEYS,
     mailsLinks: settings.SIGN_IN_MAIL === 'on',
     inboxUrl: settings.INBOX_URL,
     memberLimit: settings.MEMBER_LIMIT,
@@ -115,7 +116,6 @@ function contextOf(settings: Settings<(typeof dashboardSettings)[number]>) {
       url: settings.S3_GATEWAY_URL,
       bucket: settings.S3_BUCKET,
       region: settings.S3_REGION,
-      encryptionKeys: settings.ENCRYPTION_KEYS,
     },
     webhookRule: {
       allowsHttp: settings.WEBHOOK_ALLOW_HTTP,

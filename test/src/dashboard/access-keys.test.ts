@@ -1,7 +1,7 @@
 import { accessKeyFinder } from '@sluice/access-keys'
 import { expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
-import { openApp, openTestDashboard, testGateway } from './test-dashboard.ts'
+import { encryptionKeys, openApp, openTestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
 const dashboard = openBeforeAll(openTestDashboard)
@@ -34,7 +34,7 @@ test('the page shows bucket, path, endpoint, rules and commands for common progr
 test('a new key works, and its secret is shown once, also in the commands', async () => {
   const shop = await openShop('new@example.com')
   const { id, secret, text } = await createKey(shop)
-  const find = accessKeyFinder(dashboard.db, testGateway.encryptionKeys)
+  const find = accessKeyFinder(dashboard.db, encryptionKeys)
   expect(await find(id)).toEqual({ appId: shop.appId, secretAccessKey: secret })
   expect(text.split(secret).length - 1).toBe(4)
   const listed = await shop.member.get(shop.page)
@@ -61,7 +61,7 @@ test('deleting a key requires a confirmation, and the key then stops working at 
   expect((await shop.member.get(confirm)).text).toContain('stops working at once')
   const answer = await shop.member.post(`${shop.page}/access-keys/delete`, { key: first.id }, confirm)
   expect([answer.status, answer.headers.get('location')]).toEqual([303, shop.page])
-  const find = accessKeyFinder(dashboard.db, testGateway.encryptionKeys)
+  const find = accessKeyFinder(dashboard.db, encryptionKeys)
   expect(await find(first.id)).toBeUndefined()
   expect(await find(second.id)).toMatchObject({ appId: shop.appId })
   expect((await shop.member.get(shop.page)).text).not.toContain(first.id)
@@ -73,6 +73,6 @@ test('a key of another app is neither shown nor deleted', async () => {
   const { id } = await createKey(foreign)
   expect((await own.member.get(`${own.page}/access-keys/delete?key=${id}`)).status).toBe(404)
   await own.member.post(`${own.page}/access-keys/delete`, { key: id }, own.page)
-  expect(await accessKeyFinder(dashboard.db, testGateway.encryptionKeys)(id)).toMatchObject({ appId: foreign.appId })
+  expect(await accessKeyFinder(dashboard.db, encryptionKeys)(id)).toMatchObject({ appId: foreign.appId })
   expect((await own.member.post(`${foreign.page}/access-keys`, {}, own.page)).status).toBe(404)
 })

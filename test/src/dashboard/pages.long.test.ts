@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
 import { openSampleApp, secondMember } from './sample-app.ts'
-import { openOperator, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
+import { encryptionKeys, openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
   let dashboard: TestDashboard
@@ -17,7 +17,7 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
   beforeAll(async () => {
     dashboard = await openTestDashboard()
     ;({ appId } = await openSampleApp(dashboard, 'Corner shop', 'anna@example.com'))
-    ;({ accessKeyId } = await createAccessKey(dashboard.db, testGateway.encryptionKeys, appId))
+    ;({ accessKeyId } = await createAccessKey(dashboard.db, encryptionKeys, appId))
     await openSampleApp(dashboard, 'Second shop', 'anna@example.com')
     await openOperator(dashboard)
     browser = await openBrowser()

@@ -30,12 +30,7 @@ export interface TestDashboard {
 
 type Context = Parameters<typeof buildDashboard>[0]
 
-export const testGateway = {
-  url: 'http://s3.test:3006',
-  bucket: 'files',
-  region: 'us-east-1',
-  encryptionKeys: [randomBytes(32)],
-}
+export const encryptionKeys = [randomBytes(32)]
 
 /**
  * Opens a dashboard. `more` adds to its context, such as limits; it gets the database and the dashboard's address.
@@ -59,7 +54,8 @@ export async function openTestDashboard(
     memberLimit: 100,
     dashboardUrl: url,
     apiUrl: 'http://api.test',
-    s3Gateway: testGateway,
+    encryptionKeys,
+    s3Gateway: { url: 'http://s3.test:3006', bucket: 'files', region: 'us-east-1' },
     webhookRule: { allowsHttp: false, isAllowed: openAddressRule() },
     queueStore: { databaseUrl: database.url },
     settings: readSettings({}, ['PROFILE_KEY_LIMIT', 'WAITING_IMPORTS_LIMIT', 'SERVICE_TIMEZONE']),

@@ -1,6 +1,6 @@
 import { readSettings } from '@sluice/config'
 import { dueDeliveries, enqueueEvent, openAddressRule, openDeliverer } from '@sluice/webhooks'
-import { openApp, openTestDashboard, type TestDashboard, testGateway } from './test-dashboard.ts'
+import { encryptionKeys, openApp, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 import { signIn, type Visitor } from './visitor.ts'
 
 const settings = readSettings({ WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' }, [
@@ -31,7 +31,7 @@ export async function record({ db }: TestDashboard, appId: number, id: string): 
 
 /** Makes an attempt for every delivery of an app that is due. */
 export async function deliverAll({ db }: TestDashboard, appId: number): Promise<void> {
-  const deliverer = openDeliverer(db, { ...settings, ENCRYPTION_KEYS: [...testGateway.encryptionKeys] })
+  const deliverer = openDeliverer(db, { ...settings, ENCRYPTION_KEYS: [...encryptionKeys] })
   for (const delivery of await dueDeliveries(db, 100)) {
     if (delivery.appId === appId) await deliverer.deliver(delivery)
   }

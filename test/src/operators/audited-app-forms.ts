@@ -3,7 +3,7 @@ import { showToken } from '@sluice/accounts'
 import { type InvitationOutcome, inviteMember } from '@sluice/sign-in'
 import { listEndpoints } from '@sluice/webhooks'
 import { signInAddress } from '../dashboard/sign-in-address.ts'
-import { openApp, testGateway } from '../dashboard/test-dashboard.ts'
+import { encryptionKeys, openApp } from '../dashboard/test-dashboard.ts'
 import { openVisitor } from '../dashboard/visitor.ts'
 import type { Action, AuditedDashboard } from './audited-dashboard.ts'
 
@@ -109,7 +109,7 @@ export const appForms: Record<string, Action> = {
   'POST /apps/:appId/credentials/access-keys/delete': {
     what: 'access_key.delete',
     async do(site) {
-      const { accessKeyId: key } = await createAccessKey(site.dashboard.db, testGateway.encryptionKeys, site.appId)
+      const { accessKeyId: key } = await createAccessKey(site.dashboard.db, encryptionKeys, site.appId)
       const address = `/apps/${site.appId}/credentials/access-keys/delete`
       return { ...(await site.asMember(address, { key }, `${address}?key=${key}`)), target: key }
     },

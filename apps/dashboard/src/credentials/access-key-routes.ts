@@ -17,14 +17,14 @@ const keyField = (request: FastifyRequest) => formOf(request).get('key') ?? unde
 
 /** Adds the routes that create and delete access keys. The page of credentials lists the keys. */
 export const accessKeyRoutes: PageRoutes = (dashboard, context) => {
-  const { db, s3Gateway } = context
+  const { db, encryptionKeys } = context
 
   dashboard.post(
     '/apps/:appId/credentials/access-keys',
     { config: { audit: { what: 'access_key.create' } } },
     async (request, reply) => {
       const { appId } = visitedApp(request)
-      const key = await createAccessKey(db, s3Gateway.encryptionKeys, appId).catch((error: unknown) => {
+      const key = await createAccessKey(db, encryptionKeys, appId).catch((error: unknown) => {
         if (error instanceof TooManyAccessKeys) return error
         throw error
       })

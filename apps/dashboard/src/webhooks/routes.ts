@@ -39,7 +39,7 @@ const titles = { remove: 'Remove an endpoint', rotate: 'Replace a secret' } as c
  */
 export const webhookRoutes: PageRoutes = (dashboard, context) => {
   const { db, webhookRule } = context
-  const { encryptionKeys } = context.s3Gateway
+  const { encryptionKeys } = context
   endpointRoutes(dashboard, context)
   deliveryRoutes(dashboard, context)
 
@@ -75,7 +75,7 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
 /** Adds the routes that change an endpoint. */
 const endpointRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
-  const { encryptionKeys } = context.s3Gateway
+  const { encryptionKeys } = context
 
   const remove = { audit: { what: 'webhook.remove', target: endpointField } } as const
   dashboard.post('/apps/:appId/webhooks/remove', { config: remove }, async (request, reply) => {
