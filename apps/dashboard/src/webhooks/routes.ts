@@ -23,7 +23,7 @@ import { confirm, endpointSections, newSecret, type RefusedEndpoint } from './we
 const pageSize = 50
 
 interface PageQuery {
-  Querystring: { before?: string; endpoint?: string }
+  Querystring: { before?: unknown; endpoint?: unknown }
 }
 
 const field = (name: string) => (request: FastifyRequest) => formOf(request).get(name) ?? undefined
@@ -38,31 +38,30 @@ const titles = { remove: 'Remove an endpoint', rotate: 'Replace a secret' } as c
  * Adds the page of webhooks with endpoints and deliveries, and the routes that change them (second-day.md §5, Page).
  */
 export const webhookRoutes: PageRoutes = (dashboard, context) => {
-  const { db, webhookRule } = context
-  const { encryptionKeys } = context
+  dashboard.get<PageQuery>('/apps/:appId/webhooks', (request, reply) => sendWebhooks(context, request, reply))
   endpointRoutes(dashboard, context)
   deliveryRoutes(dashboard, context)
+}
 
-  dashboard.get<PageQuery>('/apps/:appId/webhooks', (request, reply) => sendWebhooks(context, request, reply))
+/** Adds the routes that add and change an endpoint, and the pages that ask before. */
+const endpointRoutes: PageRoutes = (dashboard, context) => {
+  const { db, encryptionKeys, webhookRule } = context
 
-  dashboard.post<PageQuery>(
-    '/apps/:appId/webhooks',
-    { config: { audit: { what: 'webhook.add' } } },
-    async (request, reply) => {
-      const { appId } = visitedApp(request)
-      const given = { url: (formOf(request).get('url') ?? '').trim(), events: formOf(request).getAll('event') }
-      const added = await addEndpoint(db, { keys: encryptionKeys, rule: webhookRule }, appId, given).catch(
-        (error: unknown) => {
-          if (error instanceof EndpointRefused) return error
-          throw error
-        },
-      )
-      if (added instanceof EndpointRefused)
-        return await sendWebhooks(context, request, reply.code(400), { ...given, problem: added.message })
-      request.auditTarget = added.endpointId
-      return sendSecret(reply, appId, added)
-    },
-  )
+  const add = { audit: { what: 'webhook.add' } } as const
+  dashboard.post<PageQuery>('/apps/:appId/webhooks', { config: add }, async (request, reply) => {
+    const { appId } = visitedApp(request)
+    const given = { url: (formOf(request).get('url') ?? '').trim(), events: formOf(request).getAll('event') }
+    const added = await addEndpoint(db, { keys: encryptionKeys, rule: webhookRule }, appId, given).catch(
+      (error: unknown) => {
+        if (error instanceof EndpointRefused) return error
+        throw error
+      },
+    )
+    if (added instanceof EndpointRefused)
+      return await sendWebhooks(context, request, reply.code(400), { ...given, problem: added.message })
+    request.auditTarget = added.endpointId
+    return sendSecret(reply, appId, added)
+  })
 
   for (const action of ['remove', 'rotate'] as const) {
     dashboard.get<PageQuery>(`/apps/:appId/webhooks/${action}`, async (request, reply) => {
@@ -70,12 +69,6 @@ export const webhookRoutes: PageRoutes = (dashboard, context) => {
       return sendPage(reply, { title: titles[action], area: 'webhooks', content: confirm(request, action, endpoint) })
     })
   }
-}
-
-/** Adds the routes that change an endpoint. */
-const endpointRoutes: PageRoutes = (dashboard, context) => {
-  const { db } = context
-  const { encryptionKeys } = context
 
   const remove = { audit: { what: 'webhook.remove', target: endpointField } } as const
   dashboard.post('/apps/:appId/webhooks/remove', { config: remove }, async (request, reply) => {
