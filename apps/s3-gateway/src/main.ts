@@ -57,10 +57,10 @@ await runService('s3-gateway', { stopDeadlineMs }, async (log, operations) => {
     async stop() {
       const closed = once(server.http, 'close')
       server.http.close()
-      await Promise.race([server.settled(), delay(uploadGraceMs, undefined, { ref: false })])
+      await Promise.race([server.idle(), delay(uploadGraceMs, undefined, { ref: false })])
       server.http.closeAllConnections()
       await closed
-      await server.settled()
+      await server.idle()
       cells?.close()
       for (const each of [waker, limiter]) await each.close()
       storage.close()

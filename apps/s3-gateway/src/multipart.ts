@@ -12,12 +12,12 @@ import {
 } from '@sluice/bucket-uploads'
 import type { Database } from '@sluice/database'
 import {
-  checkObjectClaims,
+  checkDeclaredObject,
   checkPart,
   compareKeys,
+  type DeclaredObject,
   type MultipartBackend,
   type NamedPart,
-  type ObjectClaims,
   type ObjectName,
   type PendingUpload,
   S3Error,
@@ -77,9 +77,9 @@ export function multipartBackend(context: GatewayContext): MultipartBackend {
       })
       return { parts: shown, isTruncated, plan: checksum ?? undefined }
     },
-    complete: (name, uploadId, readParts, claims) => {
-      const assemblePending = async (upload: UploadInParts) => assemble(context, upload, await readParts(), claims)
-      return toS3Errors(complete(context, name, uploadId, { assemblePending, ...claims }))
+    complete: (name, uploadId, readParts, declared) => {
+      const assemblePending = async (upload: UploadInParts) => assemble(context, upload, await readParts(), declared)
+      return toS3Errors(complete(context, name, uploadId, { assemblePending, ...declared }))
     },
     abort: async (name, uploadId) => forgetUpload(context, await findPending(db, name, uploadId)),
     listUploads: (_bucket, request) => listPendingUploads(db, request),
@@ -121,7 +121,7 @@ async function complete(
   {
     assemblePending,
     accessKeyId,
-  }: Pick<ObjectClaims, 'accessKeyId'> & {
+  }: Pick<DeclaredObject, 'accessKeyId'> & {
     assemblePending: (upload: UploadInParts) => Promise<void>
   },
 ): Promise<string> {
@@ -155,7 +155,7 @@ async function assemble(
   context: GatewayContext,
   upload: UploadInParts,
   parts: readonly NamedPart[],
-  claims: ObjectClaims,
+  declared: DeclaredObject,
 ): Promise<void> {
   const { db, storage } = context
   const { objectKey, storageUploadId, checksum } = upload
@@ -171,7 +171,7 @@ async function assemble(
       await forgetUpload(context, upload)
       throw error
     }
-    await checkObjectClaims(checksum ?? undefined, claims, parts, total)
+    await checkDeclaredObject(checksum ?? undefined, declared, parts, total)
     const kept = await keptPartNames(db, upload)
     const named = parts.map(({ partNumber, etag }) => {
       const names = kept.get(partNumber)

@@ -127,11 +127,11 @@ export interface NamedPart {
 }
 
 /**
- * The sender's claims about the whole object at the completion of an upload. `size` is in bytes.
+ * What the sender states about the whole object at the completion of an upload. `size` is in bytes.
  *
  * `parts` is the number at the end of a composite checksum, if the sender included it.
  */
-export interface ObjectClaims {
+export interface DeclaredObject {
   type: ChecksumType | undefined
   checksum: { algorithm: ChecksumAlgorithm; digest: string; parts: string | undefined } | undefined
   size: number | undefined
@@ -169,7 +169,7 @@ export interface MultipartBackend {
     name: ObjectName,
     uploadId: string,
     readParts: () => Promise<NamedPart[]>,
-    claims: ObjectClaims,
+    declared: DeclaredObject,
   ): Promise<string>
   /** Removes the upload and its parts. */
   abort(name: ObjectName, uploadId: string): Promise<void>

@@ -1,5 +1,5 @@
 import type { Backend } from './backend.ts'
-import { readBodyClaims } from './body/claims.ts'
+import { readDeclaredBody } from './body/declared.ts'
 import { openUpload } from './body/upload-body.ts'
 import { S3Error } from './errors.ts'
 import type { OperationContext } from './operations/context.ts'
@@ -92,9 +92,9 @@ function accessDenied(): S3Error {
 }
 
 function openVerifiedBody<Identity>(request: RawRequest, { payloadHash, signer, signature }: Authenticated<Identity>) {
-  // The claims are read first, so that broken headers are answered before the body is read.
-  const claims = readBodyClaims(request.headers, payloadHash)
-  return openUpload(request.openBody(), claims, { signer, seed: signature })
+  // The headers are read first, so that broken headers are answered before the body is read.
+  const declared = readDeclaredBody(request.headers, payloadHash)
+  return openUpload(request.openBody(), declared, { signer, seed: signature })
 }
 
 /**

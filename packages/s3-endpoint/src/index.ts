@@ -1,5 +1,5 @@
 export type * from './backend.ts'
-export { checkObjectClaims, checkPart } from './body/object-checksum.ts'
+export { checkDeclaredObject, checkPart } from './body/object-checksum.ts'
 export { S3Error, type S3ErrorCode, systemErrorCode } from './errors.ts'
 export type { Admit, Authorize } from './handler.ts'
 export { requireBucket } from './operations/buckets.ts'

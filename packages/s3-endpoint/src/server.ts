@@ -44,10 +44,10 @@ export interface S3ServerOptions<Identity> extends S3Options<Identity> {
   clients?: ClientPolicy
 }
 
-/** An HTTP server that speaks S3. `settled` resolves when all requests that have begun so far have ended. */
+/** An HTTP server that speaks S3. `idle` resolves when all requests that have begun so far have ended. */
 export interface S3Server {
   http: Server
-  settled(): Promise<void>
+  idle(): Promise<void>
 }
 
 /**
@@ -66,7 +66,7 @@ export function createS3Server<Identity>(options: S3ServerOptions<Identity>): S3
   http.setTimeout(idleTimeoutMs)
   return {
     http,
-    settled: async () => {
+    idle: async () => {
       await Promise.all(running)
     },
   }

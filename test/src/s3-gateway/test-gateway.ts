@@ -117,7 +117,7 @@ export async function openTestGateway(
       for (const client of clients) client.destroy()
       server.http.close()
       server.http.closeAllConnections()
-      await server.settled()
+      await server.idle()
       await limiter?.close()
       storage.close()
       await database.close()

@@ -73,10 +73,10 @@ test('a list of parts that is read while its upload is completed has all parts, 
     const uploadId = await multipart.create(objectName, metadata, undefined)
     const etag = await multipart.putPart(objectName, uploadId, 1, upload('part'))
     const named = [{ partNumber: 1, etag, checksums: {} }]
-    const claims = { type: undefined, checksum: undefined, size: undefined }
+    const declared = { type: undefined, checksum: undefined, size: undefined }
     let completing = true
     const completed = multipart
-      .complete(objectName, uploadId, async () => named, claims)
+      .complete(objectName, uploadId, async () => named, declared)
       .finally(() => {
         completing = false
       })

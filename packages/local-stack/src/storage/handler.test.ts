@@ -135,7 +135,7 @@ async function runWith(hooks: Pick<S3ServerOptions<string>, 'authorize' | 'admit
   onTestFinished(async () => {
     server.http.close()
     server.http.closeAllConnections()
-    await server.settled()
+    await server.idle()
   })
   const address = server.http.address()
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`

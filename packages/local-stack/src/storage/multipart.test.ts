@@ -106,8 +106,8 @@ describe('a multipart upload', () => {
     const named = { PartNumber: 1, ETag, ChecksumSHA256 }
     const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest()
     const end = (digest: Buffer) => {
-      const claim = { MultipartUpload: { Parts: [named] }, ChecksumSHA256: digest.toString('base64') }
-      return client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, ...claim }))
+      const declared = { MultipartUpload: { Parts: [named] }, ChecksumSHA256: digest.toString('base64') }
+      return client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, ...declared }))
     }
     await expect(end(sha256('x'))).rejects.toMatchObject({ name: 'BadDigest' })
     await end(sha256(sha256('x')))

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { oneAfterAnother } from '@sluice/joined-calls'
 import {
   type ChecksumPlan,
-  checkObjectClaims,
+  checkDeclaredObject,
   checkPart,
   compareKeys,
+  type DeclaredObject,
   type MultipartBackend,
   type NamedPart,
-  type ObjectClaims,
   type ObjectMetadata,
   type ObjectName,
   type PartInfo,
@@ -60,9 +60,9 @@ export function createDiskMultipart(directories: Directories, store: ObjectStore
       const parts = (await uploads.parts(name, uploadId)).filter(({ partNumber }) => partNumber > after)
       return { parts: parts.slice(0, limit), isTruncated: parts.length > limit, plan }
     },
-    complete: async (name, uploadId, readParts, claims) => {
+    complete: async (name, uploadId, readParts, declared) => {
       const parts = (await uploads.find(name, uploadId)) && (await readParts())
-      return uploads.exclusively(uploadId, () => complete(uploads, store, { name, uploadId, parts, claims }))
+      return uploads.exclusively(uploadId, () => complete(uploads, store, { name, uploadId, parts, declared }))
     },
     abort: (name, uploadId) => {
       return uploads.exclusively(uploadId, async () => {
@@ -85,14 +85,14 @@ interface Completion {
   name: ObjectName
   uploadId: string
   parts: NamedPart[] | undefined
-  claims: ObjectClaims
+  declared: DeclaredObject
 }
 
 /** Makes an object of the parts. Returns its ETag. */
 async function complete(
   uploads: UploadDirectories,
   store: ObjectStore,
-  { name, uploadId, parts, claims }: Completion,
+  { name, uploadId, parts, declared }: Completion,
 ): Promise<string> {
   const manifest = await uploads.find(name, uploadId)
   if (manifest === undefined || parts === undefined) {
@@ -104,7 +104,7 @@ async function complete(
   const { metadata, plan } = manifest
   const chosen = choose(parts, await uploads.parts(name, uploadId))
   const size = chosen.reduce((sum, part) => sum + part.size, 0)
-  await checkObjectClaims(plan, claims, parts, size)
+  await checkDeclaredObject(plan, declared, parts, size)
   const paths = chosen.map(({ partNumber }) => uploads.pathOfPart(name, uploadId, partNumber))
   const { etag } = await store.write(name, readFiles(paths), () => {
     return { key: name.key, etag: etagOf(chosen), modifiedAt: wholeSecond(), metadata, uploadId }

@@ -130,9 +130,9 @@ describe('an upload is refused, and nothing is stored, if', () => {
 
   test.each<[string, object, number, string]>([
     ['its SHA-256 is not the signed one', { payloadHash: 'a'.repeat(64) }, 400, 'XAmzContentSHA256Mismatch'],
-    ['its MD5 is not the claimed one', { headers: { 'content-md5': otherMd5 } }, 400, 'BadDigest'],
+    ['its MD5 is not the declared one', { headers: { 'content-md5': otherMd5 } }, 400, 'BadDigest'],
     ['its Content-MD5 is malformed', { headers: { 'content-md5': 'AAAA' } }, 400, 'InvalidDigest'],
-    ['its CRC is not the claimed one', { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } }, 400, 'BadDigest'],
+    ['its CRC is not the declared one', { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } }, 400, 'BadDigest'],
     [
       'its size is unknown',
       { headers: { 'transfer-encoding': 'chunked' }, body: undefined },

@@ -55,7 +55,7 @@ export async function startS3Endpoint(options: S3EndpointOptions): Promise<S3End
       server.http.close()
       server.http.closeAllConnections()
       await closed
-      await server.settled()
+      await server.idle()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { ChecksumPlan } from '../backend.ts'
-import { checkObjectClaims, readObjectClaims, readPlan } from './object-checksum.ts'
+import { checkDeclaredObject, readDeclaredObject, readPlan } from './object-checksum.ts'
 
 const planOf = (headers: Record<string, string>) => readPlan(new Map(Object.entries(headers)))
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest()
@@ -32,9 +32,9 @@ test.each([
   expect(() => planOf(headers as Record<string, string>)).toThrow(expect.objectContaining({ code }))
 })
 
-/** Checks claims in headers about an object of one part of 4 bytes. */
+/** Checks what headers state about an object of one part of 4 bytes. */
 const check = async (headers: Record<string, string>, plan?: ChecksumPlan) =>
-  await checkObjectClaims(plan, readObjectClaims(new Map(Object.entries(headers))), [part], 4)
+  await checkDeclaredObject(plan, readDeclaredObject(new Map(Object.entries(headers))), [part], 4)
 
 describe('at the end of an upload that began with SHA256', () => {
   const plan: ChecksumPlan = { algorithm: 'sha256', type: 'COMPOSITE' }

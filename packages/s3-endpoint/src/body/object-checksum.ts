@@ -3,8 +3,8 @@ import type {
   ChecksumPlan,
   Checksums,
   ChecksumType,
+  DeclaredObject,
   NamedPart,
-  ObjectClaims,
   Upload,
 } from '../backend.ts'
 import { S3Error } from '../errors.ts'
@@ -36,18 +36,18 @@ export function readPlan(headers: RequestHeaders): ChecksumPlan | undefined {
   return undefined
 }
 
-/** Reads the claims about the object at the end of an upload in parts. Throws InvalidRequest if a value is broken. */
-export function readObjectClaims(headers: RequestHeaders): ObjectClaims {
-  const claimed = checksumAlgorithms.flatMap((algorithm) => {
+/** Reads what headers declare about an object at the end of its upload. Throws InvalidRequest if a value is broken. */
+export function readDeclaredObject(headers: RequestHeaders): DeclaredObject {
+  const declared = checksumAlgorithms.flatMap((algorithm) => {
     const value = headers.get(`x-amz-checksum-${algorithm}`)
-    return value === undefined ? [] : [parseClaim(algorithm, value)]
+    return value === undefined ? [] : [parseChecksum(algorithm, value)]
   })
-  if (claimed.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
+  if (declared.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header')
   const size = headers.get('x-amz-mp-object-size')
   if (size !== undefined && !/^\d{1,15}$/.test(size)) {
     throw new S3Error('InvalidRequest', 'x-amz-mp-object-size must be a whole number.')
   }
-  return { type: readType(headers), checksum: claimed[0], size: size === undefined ? undefined : Number(size) }
+  return { type: readType(headers), checksum: declared[0], size: size === undefined ? undefined : Number(size) }
 }
 
 /** Throws InvalidRequest if a part has a checksum by another algorithm than the one with which its upload began. */
@@ -61,24 +61,24 @@ export function checkPart({ algorithm }: Upload, plan: ChecksumPlan | undefined)
 }
 
 /**
- * Compares the sender's claims about an object of `size` bytes with the plan of its upload, and with the checksums by
- * which the sender names its parts. Each part was verified when it was received.
+ * Compares what the sender states about an object of `size` bytes with the plan of its upload, and with the checksums
+ * by which the sender names its parts. Each part was verified when it was received.
  *
  * Throws InvalidRequest if the size differs, BadDigest if plan or checksum differ, and NotImplemented for a checksum
  * that does not follow from the parts' checksums.
  */
-export async function checkObjectClaims(
+export async function checkDeclaredObject(
   begun: ChecksumPlan | undefined,
-  claims: ObjectClaims,
+  declared: DeclaredObject,
   parts: readonly Pick<NamedPart, 'checksums'>[],
   size: number,
 ): Promise<void> {
-  const { checksum, type } = claims
+  const { checksum, type } = declared
   const isSame = (type ?? begun?.type) === begun?.type && (checksum?.algorithm ?? begun?.algorithm) === begun?.algorithm
   if (begun !== undefined && !isSame) {
     throw new S3Error('BadDigest', `The upload was begun with ${begun.algorithm} as ${begun.type}.`)
   }
-  if ((claims.size ?? size) !== size) {
+  if ((declared.size ?? size) !== size) {
     throw new S3Error('InvalidRequest', 'The size of the parts is not the object size that you specified.')
   }
   if (checksum === undefined) return
@@ -123,7 +123,7 @@ function readType(headers: RequestHeaders): ChecksumType | undefined {
   return type
 }
 
-function parseClaim(algorithm: ChecksumAlgorithm, value: string): NonNullable<ObjectClaims['checksum']> {
+function parseChecksum(algorithm: ChecksumAlgorithm, value: string): NonNullable<DeclaredObject['checksum']> {
   const [, digest = '', parts] = /^([^-]*)(?:-([1-9]\d{0,4}))?$/.exec(value) ?? []
   if (!isChecksum(algorithm, digest)) {
     throw new S3Error('InvalidRequest', `Value for x-amz-checksum-${algorithm} header is invalid.`)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Upload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { createSigner } from '../signature/signing-key.ts'
-import { readBodyClaims } from './claims.ts'
+import { readDeclaredBody } from './declared.ts'
 import { openUpload } from './upload-body.ts'
 
 const chunkSigning = {
@@ -35,7 +35,7 @@ async function* cut(data: Buffer, sizes: number[]): AsyncGenerator<Buffer> {
 }
 
 function open(source: AsyncIterable<Buffer>, headers: Record<string, string>, payloadHash: string): Upload {
-  return openUpload(source, readBodyClaims(new Map(Object.entries(headers)), payloadHash), chunkSigning)
+  return openUpload(source, readDeclaredBody(new Map(Object.entries(headers)), payloadHash), chunkSigning)
 }
 
 async function read(upload: Upload): Promise<Buffer> {

@@ -3,22 +3,22 @@ import type { Upload } from '../backend.ts'
 import { S3Error } from '../errors.ts'
 import { base64Of, createChecksum, type Hasher } from './checksums.ts'
 import { type ChunkSigning, decodeChunked } from './chunked-body.ts'
-import type { BodyClaims } from './claims.ts'
+import type { DeclaredBody } from './declared.ts'
 
 /**
  * Opens a request's body as an {@link Upload} that is verified while it is read.
  *
  * `source` is the body as it arrives. Reading `chunks` throws BadDigest, XAmzContentSHA256Mismatch,
- * SignatureDoesNotMatch, IncompleteBody or MalformedTrailerError if the body does not match `claims`.
+ * SignatureDoesNotMatch, IncompleteBody or MalformedTrailerError if the body does not match `declared`.
  */
-export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, signing: ChunkSigning): Upload {
-  const digester = new BodyDigester(claims)
+export function openUpload(source: AsyncIterable<Buffer>, declared: DeclaredBody, signing: ChunkSigning): Upload {
+  const digester = new BodyDigester(declared)
   return {
-    size: claims.size,
+    size: declared.size,
     accessKeyId: signing.signer.scope.accessKeyId,
     signature: signing.seed,
-    chunks: verifiedChunks(source, claims, signing, digester),
-    algorithm: claims.algorithm,
+    chunks: verifiedChunks(source, declared, signing, digester),
+    algorithm: declared.algorithm,
     digests: () => digester.result(),
   }
 }
@@ -29,11 +29,11 @@ export function openUpload(source: AsyncIterable<Buffer>, claims: BodyClaims, si
  */
 async function* verifiedChunks(
   source: AsyncIterable<Buffer>,
-  claims: BodyClaims,
+  declared: DeclaredBody,
   signing: ChunkSigning,
   digester: BodyDigester,
 ): AsyncGenerator<Buffer> {
-  const { form } = claims
+  const { form } = declared
   const data = form.chunked
     ? decodeChunked(source, { signing: form.signedChunks ? signing : undefined, trailer: form.trailer })
     : withoutTrailer(source)
@@ -43,13 +43,13 @@ async function* verifiedChunks(
     for (;;) {
       const next = await data.next()
       if (next.done === true) {
-        if (size < claims.size) throw wrongLength()
+        if (size < declared.size) throw wrongLength()
         await digester.finish(next.value)
         if (preceding !== undefined) yield preceding
         return
       }
       size += next.value.length
-      if (size > claims.size) throw wrongLength()
+      if (size > declared.size) throw wrongLength()
       digester.update(next.value)
       if (preceding !== undefined) yield preceding
       preceding = next.value
@@ -66,18 +66,18 @@ async function* withoutTrailer(source: AsyncIterable<Buffer>): AsyncGenerator<Bu
   return new Map()
 }
 
-/** Computes all digests for the claims and the ETag in one pass, and compares them at the end. */
+/** Computes all declared digests and the ETag in one pass, and compares them at the end. */
 class BodyDigester {
-  readonly #claims: BodyClaims
+  readonly #declared: DeclaredBody
   readonly #md5 = createHash('md5')
   readonly #sha256: Hash | undefined
   readonly #checksum: Hasher | undefined
   #result: ReturnType<Upload['digests']> | undefined
 
-  constructor(claims: BodyClaims) {
-    this.#claims = claims
-    this.#sha256 = claims.form.sha256 === undefined ? undefined : createHash('sha256')
-    this.#checksum = claims.algorithm && createChecksum(claims.algorithm)
+  constructor(declared: DeclaredBody) {
+    this.#declared = declared
+    this.#sha256 = declared.form.sha256 === undefined ? undefined : createHash('sha256')
+    this.#checksum = declared.algorithm && createChecksum(declared.algorithm)
   }
 
   update(chunk: Buffer): void {
@@ -86,9 +86,9 @@ class BodyDigester {
     this.#checksum?.update(chunk)
   }
 
-  /** Compares all digests with the claims and the trailing headers. Throws at the first difference. */
+  /** Compares all digests with the declared ones and the trailing headers. Throws at the first difference. */
   async finish(trailer: Map<string, string>): Promise<void> {
-    const { form, contentMd5, algorithm, checksum } = this.#claims
+    const { form, contentMd5, algorithm, checksum } = this.#declared
     if (this.#sha256 !== undefined && this.#sha256.digest('hex') !== form.sha256) {
       throw new S3Error(
         'XAmzContentSHA256Mismatch',

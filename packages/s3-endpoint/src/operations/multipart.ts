@@ -1,6 +1,6 @@
 import type { Checksums, NamedPart, Upload } from '../backend.ts'
 import { checksumAlgorithms, isChecksum } from '../body/checksums.ts'
-import { readObjectClaims, readPlan } from '../body/object-checksum.ts'
+import { readDeclaredObject, readPlan } from '../body/object-checksum.ts'
 import { S3Error } from '../errors.ts'
 import { type Answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts'
 import { parseEtag, quoteEtag } from '../protocol/etags.ts'
@@ -37,11 +37,11 @@ export async function uploadPart(context: OperationContext): Promise<Answer> {
 /** Makes an object of the parts that the body names. */
 export async function completeMultipartUpload(context: OperationContext): Promise<Answer> {
   const { backend, bucket, key, headers } = context
-  const objectClaims = readObjectClaims(headers)
+  const object = readDeclaredObject(headers)
   const body = context.openBody(withoutChecksums(headers))
-  const claims = { ...objectClaims, accessKeyId: body.accessKeyId }
+  const declared = { ...object, accessKeyId: body.accessKeyId }
   const readParts = () => readNamedParts(body, backend.multipart.maxParts)
-  const etag = await backend.multipart.complete(context, uploadIdOf(context), readParts, claims)
+  const etag = await backend.multipart.complete(context, uploadIdOf(context), readParts, declared)
   const location = `/${bucket}/${key}`
   return xmlAnswer('CompleteMultipartUploadResult', {
     Location: location,

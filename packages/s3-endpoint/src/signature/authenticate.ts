@@ -1,9 +1,9 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import { canonicalRequest } from './canonical-request.ts'
-import { readHeaderClaim, unsupportedMechanism } from './header-auth.ts'
-import { readQueryClaim } from './query-auth.ts'
-import { checkSignature, createSigner, type SignatureClaim, type Signer, signRequest } from './signing-key.ts'
+import { readHeaderSignature, unsupportedMechanism } from './header-auth.ts'
+import { readQuerySignature } from './query-auth.ts'
+import { checkSignature, createSigner, type DeclaredSignature, type Signer, signRequest } from './signing-key.ts'
 
 /** The largest difference between the sender's clock and this one, as in S3. */
 const maxSkewMs = 15 * 60 * 1000
@@ -40,28 +40,28 @@ export interface Authenticated<Identity> {
  * Verifies the Signature V4 of a request, in its headers or its query.
  *
  * Throws AccessDenied if the request has no signature, has expired, or has unsigned x-amz headers. Throws
- * RequestTimeTooSkewed, InvalidAccessKeyId or SignatureDoesNotMatch. Throws the errors of {@link readHeaderClaim} and
- * {@link readQueryClaim} if the form of the signature is broken.
+ * RequestTimeTooSkewed, InvalidAccessKeyId or SignatureDoesNotMatch. Throws the errors of {@link readHeaderSignature}
+ * and {@link readQuerySignature} if the form of the signature is broken.
  */
 export async function authenticate<Identity>(
   request: SignedRequest,
   options: { findCredentials: FindCredentials<Identity>; region: string; now: Date },
 ): Promise<Authenticated<Identity>> {
-  const claim = readClaim(request)
-  checkRegion(claim, options.region)
-  checkTime(claim, options.now)
-  checkCoverage(claim, request.headers)
-  const credentials = await options.findCredentials(claim.scope.accessKeyId)
+  const declared = readSignature(request)
+  checkRegion(declared, options.region)
+  checkTime(declared, options.now)
+  checkCoverage(declared, request.headers)
+  const credentials = await options.findCredentials(declared.scope.accessKeyId)
   if (credentials === undefined) {
     throw new S3Error('InvalidAccessKeyId', 'The access key ID you provided does not exist in our records.')
   }
-  const signer = createSigner(credentials.secretAccessKey, claim.scope, claim.timestamp)
-  const { signedHeaders, payloadHash, signature } = claim
+  const signer = createSigner(credentials.secretAccessKey, declared.scope, declared.timestamp)
+  const { signedHeaders, payloadHash, signature } = declared
   checkSignature(signRequest(signer, canonicalRequest({ ...request, signedHeaders, payloadHash })), signature)
   return { identity: credentials.identity, signer, signature, payloadHash }
 }
 
-function readClaim({ headers, query }: SignedRequest): SignatureClaim {
+function readSignature({ headers, query }: SignedRequest): DeclaredSignature {
   const authorization = headers.get('authorization')
   const preSigned = query.has('X-Amz-Algorithm') || query.has('X-Amz-Signature')
   if (headers.has('x-amz-security-token') || query.has('X-Amz-Security-Token')) {
@@ -70,35 +70,35 @@ function readClaim({ headers, query }: SignedRequest): SignatureClaim {
   if (authorization !== undefined && preSigned) {
     throw new S3Error('InvalidArgument', 'Only one authentication mechanism is allowed.')
   }
-  if (authorization !== undefined) return readHeaderClaim(authorization, headers)
-  if (preSigned) return readQueryClaim(query, headers)
+  if (authorization !== undefined) return readHeaderSignature(authorization, headers)
+  if (preSigned) return readQuerySignature(query, headers)
   if (query.has('AWSAccessKeyId')) throw unsupportedMechanism()
   throw new S3Error('AccessDenied', 'Anonymous access is not allowed.')
 }
 
-function checkRegion(claim: SignatureClaim, region: string): void {
-  if (claim.scope.region === region) return
+function checkRegion(declared: DeclaredSignature, region: string): void {
+  if (declared.scope.region === region) return
   // Clients such as s3cmd read the correct region from this answer and try again.
   throw new S3Error(
     'AuthorizationHeaderMalformed',
-    `The authorization is malformed; the region '${claim.scope.region}' is wrong; expecting '${region}'`,
+    `The authorization is malformed; the region '${declared.scope.region}' is wrong; expecting '${region}'`,
     { fields: { Region: region } },
   )
 }
 
-function checkTime(claim: SignatureClaim, now: Date): void {
-  const ageMs = now.getTime() - claim.signedAt
-  const tooOld = claim.validForS === undefined && ageMs > maxSkewMs
+function checkTime(declared: DeclaredSignature, now: Date): void {
+  const ageMs = now.getTime() - declared.signedAt
+  const tooOld = declared.validForS === undefined && ageMs > maxSkewMs
   if (tooOld || ageMs < -maxSkewMs) {
     throw new S3Error(
       'RequestTimeTooSkewed',
       'The difference between the request time and the current time is too large.',
-      { fields: { RequestTime: claim.timestamp, ServerTime: now.toISOString() } },
+      { fields: { RequestTime: declared.timestamp, ServerTime: now.toISOString() } },
     )
   }
-  if (claim.validForS !== undefined && ageMs > claim.validForS * 1000) {
+  if (declared.validForS !== undefined && ageMs > declared.validForS * 1000) {
     throw new S3Error('AccessDenied', 'Request has expired', {
-      fields: { 'X-Amz-Expires': String(claim.validForS), ServerTime: now.toISOString() },
+      fields: { 'X-Amz-Expires': String(declared.validForS), ServerTime: now.toISOString() },
     })
   }
 }
@@ -106,9 +106,9 @@ function checkTime(claim: SignatureClaim, now: Date): void {
 /**
  * Throws AccessDenied for unsigned x-amz headers. They can change what a request does, and others may have added them.
  */
-function checkCoverage(claim: SignatureClaim, headers: RequestHeaders): void {
+function checkCoverage(declared: DeclaredSignature, headers: RequestHeaders): void {
   const unsigned = [...headers.keys()].filter((name) => {
-    return name.startsWith('x-amz-') && !claim.signedHeaders.includes(name)
+    return name.startsWith('x-amz-') && !declared.signedHeaders.includes(name)
   })
   if (unsigned.length > 0) {
     throw new S3Error('AccessDenied', 'There were headers present in the request which were not signed', {

@@ -1,20 +1,20 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import {
+  type DeclaredSignature,
   parseCredential,
   parseSignedHeaders,
   parseTimestamp,
-  type SignatureClaim,
   signatureAlgorithm,
 } from './signing-key.ts'
 
 /**
- * Reads a Signature V4 claim from the Authorization header.
+ * Reads the Signature V4 in the Authorization header.
  *
  * Throws InvalidRequest if the scheme is not Signature V4, or if x-amz-content-sha256 is missing. Throws
  * AuthorizationHeaderMalformed if a part of the header is broken, and AccessDenied if the request has no date.
  */
-export function readHeaderClaim(authorization: string, headers: RequestHeaders): SignatureClaim {
+export function readHeaderSignature(authorization: string, headers: RequestHeaders): DeclaredSignature {
   if (!authorization.startsWith(`${signatureAlgorithm} `)) {
     throw unsupportedMechanism()
   }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { Upload } from '../backend.ts'
-import { readBodyClaims } from '../body/claims.ts'
+import { readDeclaredBody } from '../body/declared.ts'
 import { openUpload } from '../body/upload-body.ts'
 import { parseHeaders } from '../protocol/headers.ts'
 import { parseRequestTarget } from '../protocol/request-target.ts'
@@ -175,8 +175,8 @@ function anonymous(url: string): Example {
 
 async function openExample(example: Example, body: string, pieceBytes: number): Promise<Upload> {
   const { signer, signature, payloadHash } = await verify(example)
-  const claims = readBodyClaims(parseHeaders(Object.entries(example.headers).flat()), payloadHash)
-  return openUpload(pieces(body, pieceBytes), claims, { signer, seed: signature })
+  const declared = readDeclaredBody(parseHeaders(Object.entries(example.headers).flat()), payloadHash)
+  return openUpload(pieces(body, pieceBytes), declared, { signer, seed: signature })
 }
 
 async function* pieces(body: string, bytes: number): AsyncGenerator<Buffer> {

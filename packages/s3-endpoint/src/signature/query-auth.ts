@@ -1,10 +1,10 @@
 import { S3Error } from '../errors.ts'
 import type { RequestHeaders } from '../protocol/headers.ts'
 import {
+  type DeclaredSignature,
   parseCredential,
   parseSignedHeaders,
   parseTimestamp,
-  type SignatureClaim,
   signatureAlgorithm,
 } from './signing-key.ts'
 
@@ -23,12 +23,12 @@ export const signatureParameters: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads a Signature V4 claim from the query of a pre-signed address.
+ * Reads the Signature V4 in the query of a pre-signed address.
  *
  * The body counts as unsigned unless the address or a header names its hash. Throws AuthorizationQueryParametersError
  * if a parameter is missing or broken.
  */
-export function readQueryClaim(query: ReadonlyMap<string, string>, headers: RequestHeaders): SignatureClaim {
+export function readQuerySignature(query: ReadonlyMap<string, string>, headers: RequestHeaders): DeclaredSignature {
   const parameter = (name: string) => query.get(name) ?? ''
   if (parameter('X-Amz-Algorithm') !== signatureAlgorithm)
     throw broken(`X-Amz-Algorithm only supports "${signatureAlgorithm}"`)

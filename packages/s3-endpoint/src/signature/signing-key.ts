@@ -12,8 +12,8 @@ export interface CredentialScope {
   region: string
 }
 
-/** The claims of a request about its signature, from its headers or its query. They are not yet verified. */
-export interface SignatureClaim {
+/** What a request states about its signature, in its headers or its query. It is not yet verified. */
+export interface DeclaredSignature {
   scope: CredentialScope
   /** `YYYYMMDDTHHMMSSZ`. */
   timestamp: string

@@ -1,6 +1,6 @@
 // The readers of untrusted bytes, for tests that send them any bytes.
 export { type ChunkSigning, decodeChunked } from '../body/chunked-body.ts'
-export { readBodyClaims } from '../body/claims.ts'
+export { readDeclaredBody } from '../body/declared.ts'
 export { S3Error } from '../errors.ts'
 export { parseHeaders } from '../protocol/headers.ts'
 export { parseRange } from '../protocol/ranges.ts'

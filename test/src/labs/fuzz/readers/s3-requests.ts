@@ -7,7 +7,7 @@ import {
   parseHeaders,
   parseRange,
   parseRequestTarget,
-  readBodyClaims,
+  readDeclaredBody,
   sha256Hex,
   signRequest,
 } from '@sluice/s3-endpoint/testing/readers'
@@ -70,7 +70,7 @@ export const objectHeaders: Target = {
     const [payloadHash = '', ...lines] = input.toString('latin1').split('\n')
     const headers = await outcomeOf(() => parseHeaders(lines.flatMap(headerOf)), s3Refusal)
     if ('refusal' in headers) return
-    const claims = await outcomeOf(() => readBodyClaims(headers.value, payloadHash), s3Refusal)
+    const claims = await outcomeOf(() => readDeclaredBody(headers.value, payloadHash), s3Refusal)
     if ('value' in claims) assert(Number.isSafeInteger(claims.value.size) && claims.value.size >= 0)
     const size = random(1_000)
     const range = parseRange(headers.value.get('range'), size)

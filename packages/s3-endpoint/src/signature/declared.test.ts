@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { readHeaderClaim } from './header-auth.ts'
-import { readQueryClaim, signatureParameters } from './query-auth.ts'
-import type { SignatureClaim } from './signing-key.ts'
+import { readHeaderSignature } from './header-auth.ts'
+import { readQuerySignature, signatureParameters } from './query-auth.ts'
+import type { DeclaredSignature } from './signing-key.ts'
 
 const credentialScope = 'AKID/20250102/eu-west-1/s3/aws4_request'
 const signatureHex = 'a'.repeat(64)
@@ -16,8 +16,8 @@ const validQuery = {
   'X-Amz-Signature': signatureHex,
 }
 
-function readHeader(authorization: string, headers: Record<string, string> = validHeaders): SignatureClaim {
-  return readHeaderClaim(authorization, new Map(Object.entries(headers)))
+function readHeader(authorization: string, headers: Record<string, string> = validHeaders): DeclaredSignature {
+  return readHeaderSignature(authorization, new Map(Object.entries(headers)))
 }
 
 /** Matches an error with this code, whose message names what is wrong. */
@@ -27,8 +27,8 @@ function refusal(code: string, name: string): unknown {
 
 describe('a signature in the Authorization header', () => {
   test('is read with or without spaces between its parts', () => {
-    const claim = readHeader(validAuthorization)
-    expect(claim).toEqual({
+    const declared = readHeader(validAuthorization)
+    expect(declared).toEqual({
       scope: { accessKeyId: 'AKID', date: '20250102', region: 'eu-west-1' },
       timestamp: '20250102T030405Z',
       signedAt: Date.UTC(2025, 0, 2, 3, 4, 5),
@@ -37,7 +37,7 @@ describe('a signature in the Authorization header', () => {
       signature: signatureHex,
       payloadHash: 'UNSIGNED-PAYLOAD',
     })
-    expect(readHeader(validAuthorization.replaceAll(', ', ','))).toEqual(claim)
+    expect(readHeader(validAuthorization.replaceAll(', ', ','))).toEqual(declared)
   })
 
   test('may be dated by the Date header', () => {
@@ -90,7 +90,7 @@ describe('a signature in the Authorization header', () => {
 
 describe('a signature in the query', () => {
   const read = (query: Record<string, string>, headers: Record<string, string> = {}) => {
-    return readQueryClaim(new Map(Object.entries(query)), new Map(Object.entries(headers)))
+    return readQuerySignature(new Map(Object.entries(query)), new Map(Object.entries(headers)))
   }
 
   test('is read, with the body unsigned', () => {

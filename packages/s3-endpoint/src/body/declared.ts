@@ -15,8 +15,8 @@ interface BodyForm {
   sha256: string | undefined
 }
 
-/** The sender's claims about the body of a request. All claims are verified while the body is read. */
-export interface BodyClaims {
+/** What the sender states about the body of a request. All of it is verified while the body is read. */
+export interface DeclaredBody {
   form: BodyForm
   /** The bytes of the object, without framing and trailers. */
   size: number
@@ -39,12 +39,12 @@ const bodyForms: Record<string, BodyForm> = {
 }
 
 /**
- * Reads the claims about the body from the headers, before the body is read.
+ * Reads what the headers state about the body, before the body is read.
  *
  * Throws MissingContentLength, EntityTooLarge, InvalidDigest if Content-MD5 is not an MD5, and InvalidRequest or
  * InvalidArgument if checksum headers are broken or contradict each other.
  */
-export function readBodyClaims(headers: RequestHeaders, payloadHash: string): BodyClaims {
+export function readDeclaredBody(headers: RequestHeaders, payloadHash: string): DeclaredBody {
   const form = readForm(payloadHash)
   const size = readSize(headers, form)
   const contentMd5 = headers.get('content-md5')

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { readBodyClaims } from './claims.ts'
+import { readDeclaredBody } from './declared.ts'
 
 const lengthHeader: [string, string] = ['content-length', '5']
 
 function read(headers: [string, string][], payloadHash = 'UNSIGNED-PAYLOAD') {
-  return readBodyClaims(new Map(headers), payloadHash)
+  return readDeclaredBody(new Map(headers), payloadHash)
 }
 
 describe('the description of a body in the headers', () => {
