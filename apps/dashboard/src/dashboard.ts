@@ -34,7 +34,7 @@ import { importRoutes } from './imports/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
 import { helpRoutes } from './layout/help.ts'
 import { themeRoutes } from './layout/theme.ts'
-import { operationRoutes } from './operation/routes.ts'
+import { pauseRoutes } from './pauses/routes.ts'
 import { profileRoutes } from './profiles/routes.ts'
 import { queueRoutes } from './queues/routes.ts'
 import { settingsRoutes } from './settings/routes.ts'
@@ -62,7 +62,7 @@ const areas: readonly PageRoutes[] = [
   profileRoutes,
   deletionRoutes,
   settingsRoutes,
-  operationRoutes,
+  pauseRoutes,
   auditLogRoutes,
   allImportsRoutes,
   queueRoutes,

@@ -31,15 +31,17 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
     parseFileForms(scope, limitBytes)
     scope.addHook('preParsing', openUploadReservations(context))
     const config = { upload: true, audit: { unrecordedBecause: 'the import itself is the record' } }
-    scope.post('/apps/:appId/data-import', { config }, (request, reply) => receiveFile(context, request, reply, false))
+    scope.post('/apps/:appId/data-import', { config }, (request, reply) =>
+      importSentFile(context, request, reply, false),
+    )
     scope.post('/apps/:appId/data-import/dry-run', { config }, (request, reply) =>
-      receiveFile(context, request, reply, true),
+      importSentFile(context, request, reply, true),
     )
   })
 }
 
 /** Stores the file of a form as an import, and names the import's page. */
-async function receiveFile(
+async function importSentFile(
   context: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -4,7 +4,7 @@ import type { AliveWorker, Failure, ImportOverview, PausedApp, Waiting } from '@
 import type { FastifyRequest } from 'fastify'
 import { stateName } from '../imports/labels.ts'
 import { count, counted, duration, time } from '../layout/format.ts'
-import { type KnownPause, pauseButton, pausedBy } from '../operation/pause-parts.ts'
+import { type KnownPause, pauseButton, pausedBy } from '../pauses/pause-parts.ts'
 import { barChart } from './bar-chart.ts'
 import { type Concern, concerns } from './concerns.ts'
 import { historyCharts } from './history-charts.ts'

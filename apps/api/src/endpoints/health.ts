@@ -3,7 +3,6 @@ import { checkReadiness, exposition } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
 import { endpoint, refusal } from '../endpoint.ts'
-import { etag, pageHeaders, sendDocument, sendPage } from '../openapi/served-document.ts'
 
 const health = z.object({ status: z.enum(['ok', 'ready']) }).meta({ id: 'Health' })
 
@@ -69,76 +68,4 @@ export const metrics = endpoint({
     async ({ reply }) => {
       return reply.type(metrics.registry.contentType).send(await exposition(metrics))
     },
-})
-
-/** The API document for programs. All answers share its bytes, so slow readers cost no memory. */
-export const document = endpoint({
-  id: 'getDocument',
-  route: 'GET /openapi.json',
-  tag: 'Operation',
-  summary: 'This document, for programs',
-  description: 'OpenAPI 3.1.',
-  extension: true,
-  isPublic: true,
-  answer: {
-    status: 200,
-    description: 'The document.',
-    headers: etag,
-    hasValidator: true,
-    content: {
-      type: 'application/json',
-      schema: { type: 'object', required: ['openapi', 'info', 'paths'] },
-      example: { openapi: '3.1.0', info: { title: 'Sluice API' }, paths: {} },
-    },
-  },
-  serve:
-    ({ document }) =>
-    async ({ request, reply }) => {
-      return sendDocument(request, reply.type('application/json; charset=utf-8'), document.json)
-    },
-})
-
-/** The API document for people. */
-export const docs = endpoint({
-  id: 'getDocs',
-  route: 'GET /docs',
-  tag: 'Operation',
-  summary: 'This document, for people',
-  description: 'One page, which works without scripts and without a network.',
-  extension: true,
-  isPublic: true,
-  answer: {
-    status: 200,
-    description: 'The page.',
-    content: { type: 'text/html', schema: { type: 'string' }, example: '<!doctype html>…' },
-    hasValidator: true,
-    headers: pageHeaders,
-  },
-  serve:
-    ({ document }) =>
-    async ({ request, reply }) =>
-      sendPage(request, reply, document.html),
-})
-
-/** Leads people who open the address of the API to the document. */
-export const root = endpoint({
-  id: 'getRoot',
-  route: 'GET /',
-  tag: 'Operation',
-  summary: 'Redirects to this document',
-  description: 'For people who open the address of the API.',
-  extension: true,
-  isPublic: true,
-  answer: {
-    status: 302,
-    description: 'The address of the document for people.',
-    headers: {
-      Location: { description: 'The address.', schema: { type: 'string', format: 'uri-reference' }, required: true },
-    },
-  },
-  // Relative, because a proxy may serve the API below a path.
-  serve:
-    () =>
-    async ({ reply }) =>
-      reply.redirect('docs', 302),
 })

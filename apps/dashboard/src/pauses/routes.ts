@@ -8,8 +8,8 @@ import { formOf } from '../access/forms.ts'
 import { visitedApp } from '../access/guard.ts'
 import type { DashboardContext, PageRoutes } from '../context.ts'
 import { redirectSaved, sendPage } from '../layout/page.ts'
-import { operationContent } from './operation-page.ts'
 import { confirmPause } from './pause-parts.ts'
+import { pausesContent } from './pauses-page.ts'
 
 const operators = { config: { access: 'operators' } } as const
 const change = (what: AuditAction) => ({ config: { ...operators.config, audit: { what } } })
@@ -18,10 +18,10 @@ const change = (what: AuditAction) => ({ config: { ...operators.config, audit: {
  * Adds the page on which operators pause an app (second-day.md §6, Pauses) and set its limits
  * (second-day.md §6, Limits), and the routes that pause and resume all apps.
  */
-export const operationRoutes: PageRoutes = (dashboard, context) => {
+export const pauseRoutes: PageRoutes = (dashboard, context) => {
   const { db } = context
   dashboard.get('/apps/:appId/operation', operators, async (request, reply) => {
-    return await sendOperation(context, request, reply)
+    return await sendPauses(context, request, reply)
   })
 
   dashboard.get('/apps/:appId/operation/pause', operators, async (request, reply) => {
@@ -46,7 +46,7 @@ export const operationRoutes: PageRoutes = (dashboard, context) => {
   dashboard.post('/apps/:appId/operation/limits', change('app.limits'), async (request, reply) => {
     const { appId } = visitedApp(request)
     const limits = readLimits(formOf(request))
-    if (limits === undefined) return await sendOperation(context, request, reply.code(400), formOf(request))
+    if (limits === undefined) return await sendPauses(context, request, reply.code(400), formOf(request))
     request.auditChange = await setAppLimits(db, appId, limits)
     request.auditTarget = `bulk imports ${limits.bulkImport ?? 'default'}, profile keys ${limits.profileKeys ?? 'default'}`
     return redirectSaved(reply, `/apps/${appId}/operation`)
@@ -74,7 +74,7 @@ const serviceRoutes: PageRoutes = (dashboard, { db }) => {
   })
 }
 
-async function sendOperation(
+async function sendPauses(
   { db }: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -86,7 +86,7 @@ async function sendOperation(
     ...(ofApp === null ? [] : [{ appId, since: ofApp }]),
     ...(ofAllApps === null ? [] : [{ appId: undefined, since: ofAllApps }]),
   ])
-  const content = operationContent(request, { app, pauses, refused })
+  const content = pausesContent(request, { app, pauses, refused })
   return sendPage(reply, { title: 'Operation', area: 'operation', content })
 }
 

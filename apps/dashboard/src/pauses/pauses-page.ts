@@ -11,7 +11,7 @@ import { type KnownPause, pauseButton, pausedBy } from './pause-parts.ts'
  * Renders the buttons and forms by which operators pause an app and set its limits. `refused` has the fields of limits
  * that are not valid.
  */
-export function operationContent(
+export function pausesContent(
   request: FastifyRequest,
   { app, pauses, refused }: { app: AppView; pauses: readonly KnownPause[]; refused: URLSearchParams | undefined },
 ): Html {
