@@ -74,20 +74,20 @@ test.each([
 ])('a completed import that applied $what is marked as $tone, in the list and on its page', async ({ tone, csv }) => {
   const { appId, email } = await openAppWith(dashboard, ['u1'])
   const visitor = await signIn(dashboard, email)
-  const marks = async (address: string) => (await visitor.get(address)).text.match(/<span class="mark \w+">\w+</g)
+  const badges = async (address: string) => (await visitor.get(address)).text.match(/<span class="badge \w+">\w+</g)
   // The second import finds nothing to change.
   for (const dryRun of [true, false, false]) {
     const { view } = await importFile(fixtureOf(dashboard), appId, csv, { dryRun })
     expect(view.state).toBe('completed')
     const page = `/apps/${appId}/imports/${view.import_id}`
-    expect(await marks(page)).toEqual([`<span class="mark ${tone}">Completed<`])
+    expect(await badges(page)).toEqual([`<span class="badge ${tone}">Completed<`])
     const isSaid = (await visitor.get(page)).text.includes(
       dryRun ? 'only checked: nothing was' : 'Nothing was applied.',
     )
     expect(isSaid).toBe(dryRun || tone === 'warn')
   }
-  const mark = `<span class="mark ${tone}">Completed<`
-  expect(await marks(`/apps/${appId}/imports`)).toEqual([mark, mark, mark])
+  const badge = `<span class="badge ${tone}">Completed<`
+  expect(await badges(`/apps/${appId}/imports`)).toEqual([badge, badge, badge])
 })
 
 test('the list of imports shows the share of a running gzip file, and what requested an import', async () => {

@@ -37,7 +37,7 @@ describe('exports', () => {
     const asked = await member.post(`${page}/exports`, { key: 'plan' }, page)
     expect([asked.status, asked.headers.get('location')]).toEqual([303, `${page}#exports`])
     const queued = (await member.get(page)).text
-    expect(queued).toContain('<span class="mark">Queued</span>')
+    expect(queued).toContain('<span class="badge">Queued</span>')
     expect(queued).not.toContain('>Download<')
     await runNextExport()
     const { text } = await member.get(page)

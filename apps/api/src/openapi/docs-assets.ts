@@ -22,7 +22,7 @@ table { border-collapse: collapse; margin: 0.6rem 0; width: 100%; } th, td { bor
   text-align: left; vertical-align: top; } td:first-child code { white-space: nowrap; } .members code { overflow-wrap: break-word; }
 details { margin: 0.4rem 0; } summary { cursor: pointer; }
 .method { color: var(--accent); font-weight: bold; }
-.mark { background: var(--soft); border-radius: 4px; font-size: 0.8rem; font-weight: normal; padding: 0.1rem 0.4rem; }
+.badge { background: var(--soft); border-radius: 4px; font-size: 0.8rem; font-weight: normal; padding: 0.1rem 0.4rem; }
 @media (max-width: 50rem) {
   body { display: block; } main { padding: 0.5rem 1rem 3rem; }
   td:first-child code { white-space: normal; } .members th { display: none; }

@@ -72,7 +72,7 @@ function section({ method, path, operation }: DocumentedOperation, tableOf: Desc
       html`<tr><td><code>${name}</code></td><td>${inline(description)}</td><td><code>${String(example)}</code></td></tr>`,
   )
   return html`<section id="${operation.operationId}">
-<h2>${operation.summary}${marks(operation)}</h2>
+<h2>${operation.summary}${badges(operation)}</h2>
 <p><code><b class="method">${method}</b> ${path}</code></p>
 ${text(operation.description)}
 ${samples(operation)}
@@ -92,13 +92,13 @@ function samples({ operationId, 'x-codeSamples': all = [] }: Operation): Html {
   return html`<h3>Example</h3>\n${all.map(each)}`
 }
 
-function marks(operation: Operation): Html[] {
+function badges(operation: Operation): Html[] {
   const names = [
     ...(operation.security.length > 0 ? ['token'] : []),
     ...(operation.deprecated ? ['deprecated'] : []),
     ...(operation['x-sluice-extension'] ? ['extension'] : []),
   ]
-  return names.map((name) => html` <span class="mark">${name}</span>`)
+  return names.map((name) => html` <span class="badge">${name}</span>`)
 }
 
 function responseEntry(status: string, { description, headers = {}, content = {} }: Response, tableOf: Describe): Html {

@@ -56,11 +56,11 @@ function table(path: string, entries: readonly AuditView[], isOfApp: boolean): H
 }
 
 const outcomes = {
-  started: html`<span class="mark warn">unknown</span>`,
-  done: html`<span class="mark good">done</span>`,
-  unchanged: html`<span class="mark">unchanged</span>`,
-  refused: html`<span class="mark warn">refused</span>`,
-  failed: html`<span class="mark bad">failed</span>`,
+  started: html`<span class="badge warn">unknown</span>`,
+  done: html`<span class="badge good">done</span>`,
+  unchanged: html`<span class="badge">unchanged</span>`,
+  refused: html`<span class="badge warn">refused</span>`,
+  failed: html`<span class="badge bad">failed</span>`,
 } as const
 
 const actors = {

@@ -120,7 +120,7 @@ function typeChoice(
   const none = element('option', { value: '' }, newKeys === 'register' ? 'no value yet' : 'not registered')
   const options = types.map((type) => element('option', { value: type }, type))
   const select = element('select', { 'aria-label': `Type of ${label}` }, none, ...options) as HTMLSelectElement
-  const mark = element('span', {})
+  const badge = element('span', {})
   const notices = element('div', {})
   select.addEventListener('change', () => {
     const type = types.find((type) => type === select.value)
@@ -132,13 +132,13 @@ function typeChoice(
     none.hidden = preselected !== undefined
     select.value = column.type ?? preselected ?? ''
     select.hidden = !isSelectable
-    mark.hidden = isSelectable || check === undefined
-    mark.className = `mark ${check === undefined ? '' : toneOf(check)}`
-    mark.textContent = check?.isRefused ? 'refused' : `${check?.type}${check?.isRegistered ? ', registered' : ''}`
+    badge.hidden = isSelectable || check === undefined
+    badge.className = `badge ${check === undefined ? '' : toneOf(check)}`
+    badge.textContent = check?.isRefused ? 'refused' : `${check?.type}${check?.isRegistered ? ', registered' : ''}`
     const texts = check === undefined ? [] : problemsOf(check, rows, column.form)
     notices.replaceChildren(...texts.map((text) => element('p', { class: 'notice warn' }, text)))
   }
-  return { parts: [select, mark, notices], show }
+  return { parts: [select, badge, notices], show }
 }
 
 function toneOf({ isRefused, isIgnored, isRegistered }: ColumnCheck): string {

@@ -16,9 +16,9 @@ interface Deletions {
 }
 
 const states = {
-  accepted: html`<span class="mark warn">accepted</span>`,
-  started: html`<span class="mark busy">started</span>`,
-  completed: html`<span class="mark good">completed</span>`,
+  accepted: html`<span class="badge warn">accepted</span>`,
+  started: html`<span class="badge busy">started</span>`,
+  completed: html`<span class="badge good">completed</span>`,
 }
 
 export function deletionsContent({ groups, isCut, requests, listLimit, now }: Deletions): Html {

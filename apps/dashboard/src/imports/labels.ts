@@ -17,7 +17,7 @@ const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | '
 export function stateMark(view: ImportSummary): Html {
   const { words, tone } = states[view.state]
   const shown = hasOnlyErrors(view) ? 'warn' : tone
-  return html`<span class="mark ${shown}">${words}</span>${view.dry_run && html` <span class="mark">Dry run</span>`}`
+  return html`<span class="badge ${shown}">${words}</span>${view.dry_run && html` <span class="badge">Dry run</span>`}`
 }
 
 /** Whether an import has completed and its errors left no row to apply. A dry run never applies any. */

@@ -12,10 +12,10 @@ export const exportForm = 'export'
 const refreshMs = 5_000
 
 const states: Readonly<Record<ExportView['state'], Html>> = {
-  queued: html`<span class="mark">Queued</span>`,
-  processing: html`<span class="mark busy">Running</span>`,
-  completed: html`<span class="mark good">Completed</span>`,
-  failed: html`<span class="mark bad">Failed</span>`,
+  queued: html`<span class="badge">Queued</span>`,
+  processing: html`<span class="badge busy">Running</span>`,
+  completed: html`<span class="badge good">Completed</span>`,
+  failed: html`<span class="badge bad">Failed</span>`,
 }
 
 /** Renders the form that requests an export, and the exports whose files are stored. */

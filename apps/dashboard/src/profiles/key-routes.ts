@@ -53,7 +53,7 @@ function keyContent(request: FastifyRequest, { key, type, enabled, description }
   const { appId } = visitedApp(request)
   const address = `/apps/${appId}/profiles`
   const fields = html`${formTokenField(request)}<input type="hidden" name="key" value="${key}">`
-  return html`<p><code class="as-is">${key}</code> <span class="mark">${type}</span>${!enabled && html` <span class="mark warn">disabled</span>`}</p>
+  return html`<p><code class="as-is">${key}</code> <span class="badge">${type}</span>${!enabled && html` <span class="badge warn">disabled</span>`}</p>
     <form method="post" class="card narrow" action="${address}/key">
       ${fields}
       <label>Description

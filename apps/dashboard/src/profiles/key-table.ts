@@ -33,7 +33,7 @@ function keyRow(
   return html`<tr>
     <td>${enabled && html`<input type="checkbox" name="key" value="${key}" form="${exportForm}" aria-label="Export ${key}">`}</td>
     <th scope="row"><code class="as-is">${key}</code>${description !== null && html`<div class="hint wrap">${description}</div>`}</th>
-    <td><span class="mark">${type}</span>${!enabled && html` <span class="mark warn">disabled</span>`}</td>
+    <td><span class="badge">${type}</span>${!enabled && html` <span class="badge warn">disabled</span>`}</td>
     <td class="fill"><meter min="0" max="100" value="${share.toFixed(1)}" aria-label="filled"></meter> ${percent(share)}</td>
     <td class="examples">${!enabled ? html`<span class="hint">kept, not shown</span>` : examples.length === 0 ? html`<span class="hint">none in the sample</span>` : examples.map((example) => html`<code class="as-is">${type === 'datetime' ? shortDatetime(example) : example}</code> `)}</td>
     <td><a href="/apps/${appId}/profiles/key?key=${encodeURIComponent(key)}" aria-label="Change ${key}">Change…</a></td>

@@ -41,7 +41,7 @@ function deletionSection(user: UserView | undefined, deletion: UserLookup['delet
     <h2 id="state">${user === undefined ? 'Deletion' : html`<code class="as-is">${user.user_id}</code>`}</h2>
     <dl class="facts">
       ${user !== undefined && html`<dt>Campaign target</dt><dd>${user.campaign_target ? 'yes' : 'no'}</dd>`}
-      <dt>Deletion</dt><dd>${deletion === null ? 'not requested' : html`<span class="mark ${deletion.state === 'started' ? 'bad' : 'warn'}">${deletion.state}</span>`}</dd>
+      <dt>Deletion</dt><dd>${deletion === null ? 'not requested' : html`<span class="badge ${deletion.state === 'started' ? 'bad' : 'warn'}">${deletion.state}</span>`}</dd>
       ${
         deletion !== null &&
         html`<dt>Accepted</dt><dd>${time(new Date(deletion.accepted_at))}</dd>
@@ -61,7 +61,7 @@ function valuesSection(user: UserView): Html {
       <thead><tr><th scope="col">Key</th><th scope="col">Type</th><th scope="col">Value</th></tr></thead>
       <tbody>${values.map(
         ([key, { type, value }]) =>
-          html`<tr><th scope="row"><code class="as-is">${key}</code></th><td><span class="mark">${type}</span></td><td class="as-is">${shown(type, value)}</td></tr>`,
+          html`<tr><th scope="row"><code class="as-is">${key}</code></th><td><span class="badge">${type}</span></td><td class="as-is">${shown(type, value)}</td></tr>`,
       )}</tbody>
     </table></div>
   </section>`

@@ -14,7 +14,7 @@ export const jobsPerPage = 50
 export function queuesContent(request: FastifyRequest, queues: readonly QueueView[]): Html {
   const row = ({ name, isPaused, jobs }: QueueView) => html`<tr>
     <th scope="row">${name}</th>
-    <td>${isPaused ? html`<span class="mark bad">paused</span>` : html`<span class="mark good">open</span>`}</td>
+    <td>${isPaused ? html`<span class="badge bad">paused</span>` : html`<span class="badge good">open</span>`}</td>
     ${jobStates.map((state) => html`<td class="number"><a href="${addressOf(name, state)}" aria-label="${count(jobs[state])} ${state} in ${name}">${count(jobs[state])}</a></td>`)}
     <td><form method="post" action="${jobsAddress}/${name}/${isPaused ? 'resume' : 'pause'}">
       ${formTokenField(request)}

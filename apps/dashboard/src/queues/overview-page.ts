@@ -121,7 +121,7 @@ function workerTable(workers: readonly AliveWorker[]): Html {
     <tbody>${workers.map(
       (worker) => html`<tr>
         <th scope="row">${worker.host} <span class="hint">process ${String(worker.pid)}</span></th>
-        <td>${worker.isLost ? html`<span class="mark warn">lost</span> last seen ${time(worker.seenAt, 'distance')}` : html`<span class="mark good">alive</span>`}</td>
+        <td>${worker.isLost ? html`<span class="badge warn">lost</span> last seen ${time(worker.seenAt, 'distance')}` : html`<span class="badge good">alive</span>`}</td>
         <td>${doing(worker)}</td>
         <td>${worker.queues.join(', ')}</td>
         <td>${time(worker.startedAt)}</td>

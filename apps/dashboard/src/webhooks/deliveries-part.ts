@@ -6,9 +6,9 @@ import { visitedApp } from '../access/guard.ts'
 import { count, time } from '../layout/format.ts'
 
 const states = {
-  waiting: html`<span class="mark busy">waiting</span>`,
-  delivered: html`<span class="mark good">delivered</span>`,
-  failed: html`<span class="mark bad">failed</span>`,
+  waiting: html`<span class="badge busy">waiting</span>`,
+  delivered: html`<span class="badge good">delivered</span>`,
+  failed: html`<span class="badge bad">failed</span>`,
 } as const
 
 /** Renders a page of deliveries, newest first, each with a button that sends it again. */

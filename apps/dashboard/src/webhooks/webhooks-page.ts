@@ -30,11 +30,11 @@ type States = Pick<WebhookEndpoint, 'erringSince' | 'failingSince' | 'disabledAt
 
 function stateOf({ erringSince, failingSince, disabledAt }: States): Html {
   if (disabledAt !== null)
-    return html`<span class="mark bad">disabled</span> since ${time(disabledAt)}: the receiver wants nothing more`
-  if (failingSince !== null) return html`<span class="mark bad">failing</span> since ${time(failingSince)}`
+    return html`<span class="badge bad">disabled</span> since ${time(disabledAt)}: the receiver wants nothing more`
+  if (failingSince !== null) return html`<span class="badge bad">failing</span> since ${time(failingSince)}`
   return erringSince === null
-    ? html`<span class="mark good">active</span>`
-    : html`<span class="mark warn">trying again</span> since ${time(erringSince)}: no try has succeeded`
+    ? html`<span class="badge good">active</span>`
+    : html`<span class="badge warn">trying again</span> since ${time(erringSince)}: no try has succeeded`
 }
 
 function endpointList(request: FastifyRequest, endpoints: readonly WebhookEndpoint[]): Html {
