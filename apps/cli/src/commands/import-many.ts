@@ -26,7 +26,7 @@ interface ManyAction {
   what: AuditAction
   find: (db: Database) => Promise<ImportId[]>
   /** Does it to imports of one app. With `dryRun`, only says to which it could be done. */
-  run: (db: Database, imports: readonly ImportId[], dryRun: boolean) => Promise<OneOfMany[]>
+  run: (db: Database, imports: readonly ImportId[], how: { dryRun: boolean }) => Promise<OneOfMany[]>
 }
 
 /** Adds the options of a command for many imports. `times` says what `--since` and `--until` compare. */
@@ -69,12 +69,14 @@ export async function runMany(command: Command, options: ManyOptions, action: Ma
 }
 
 async function runOn(imports: readonly ImportId[], options: ManyOptions, action: ManyAction): Promise<OneOfMany[]> {
-  if (options.dryRun) return await withDatabase((db) => action.run(db, imports, true))
+  if (options.dryRun) return await withDatabase((db) => action.run(db, imports, { dryRun: true }))
   const { what, verb } = action
   const target = targetOfMany('import', imports)
   await confirm(options, `${verb} ${target}`)
   return await withAudit({ appId: undefined, what, target }, (db) =>
-    auditedByApp(db, { what, who: cliUser(), noun: 'import' }, imports, (ofApp) => action.run(db, ofApp, false)),
+    auditedByApp(db, { what, who: cliUser(), noun: 'import' }, imports, (ofApp) =>
+      action.run(db, ofApp, { dryRun: false }),
+    ),
   )
 }
 

@@ -36,7 +36,7 @@ async function retryAll(command: Command, options: ManyOptions): Promise<void> {
       verb: 'retry',
       what: 'import.retry',
       find: (db) => findImportsToRetry(db, { states, appId, since, until }),
-      run: (db, imports, dryRun) =>
+      run: (db, imports, { dryRun }) =>
         retryImports({ db, storage, settings }, imports, { dryRun, requestedBy: requester() }),
     }),
   )

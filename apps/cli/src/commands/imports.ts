@@ -91,7 +91,7 @@ async function cancelAll(command: Command, options: ManyOptions): Promise<void> 
     verb: 'cancel',
     what: 'import.cancel',
     find: (db) => findImportsToCancel(db, { states, appId, since, until }),
-    run: async (db, imports, dryRun) =>
+    run: async (db, imports, { dryRun }) =>
       dryRun
         ? imports.map(({ importId }) => ({ import_id: importId, retry_id: null, reason: null }))
         : await cancelMany(db, imports),

@@ -31,55 +31,48 @@ export const dataImportRoutes: PageRoutes = (dashboard, context) => {
     parseFileForms(scope, limitBytes)
     scope.addHook('preParsing', openUploadReservations(context))
     const config = { upload: true, audit: { unrecordedBecause: 'the import itself is the record' } }
-    scope.post('/apps/:appId/data-import', { config }, (request, reply) =>
-      importSentFile(context, request, reply, false),
-    )
-    scope.post('/apps/:appId/data-import/dry-run', { config }, (request, reply) =>
-      importSentFile(context, request, reply, true),
-    )
+    scope.post('/apps/:appId/data-import', { config }, importSentFile(context, { dryRun: false }))
+    scope.post('/apps/:appId/data-import/dry-run', { config }, importSentFile(context, { dryRun: true }))
   })
 }
 
-/** Stores the file of a form as an import, and names the import's page. */
-async function importSentFile(
-  context: DashboardContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dryRun: boolean,
-): Promise<FastifyReply> {
-  const { appId } = visitedApp(request)
-  const form = request.body instanceof FileForm ? request.body : undefined
-  const file = form?.file
-  const refuse = (refusal: Refusal) => refuseFile(context, request, reply, refusal)
-  if (form === undefined || file === undefined) return await refuse({ status: 400, problem: 'Choose a file first.' })
-  try {
-    const read = await readOptions(context.db, appId, form)
-    if ('problem' in read) {
+/** Returns the handler that stores the file of a form as an import, and names the import's page. */
+function importSentFile(context: DashboardContext, { dryRun }: { dryRun: boolean }) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { appId } = visitedApp(request)
+    const form = request.body instanceof FileForm ? request.body : undefined
+    const file = form?.file
+    const refuse = (refusal: Refusal) => refuseFile(context, request, reply, refusal)
+    if (form === undefined || file === undefined) return await refuse({ status: 400, problem: 'Choose a file first.' })
+    try {
+      const read = await readOptions(context.db, appId, form)
+      if ('problem' in read) {
+        dropRest(request)
+        return await refuse({ status: 400, problem: `${read.problem} Nothing was imported.` })
+      }
+      const importId = await receiveDashboardFile(context, appId, {
+        fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
+        requestedBy: visitorOf(request).email,
+        dryRun,
+        options: read.options,
+        longestMs: clientPolicy.upload.totalMs,
+        byteSize: sizeIn(form),
+        bytes: atMost(file.bytes, limitBytes),
+      })
+      request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
+      context.wakeWorker?.(appId)
+      const page = `/apps/${appId}/imports${importId === undefined ? '' : `/${importId}`}`
+      return isOfScript(request) ? reply.code(201).header('Location', page).send() : reply.redirect(page, 303)
+    } catch (error) {
       dropRest(request)
-      return await refuse({ status: 400, problem: `${read.problem} Nothing was imported.` })
+      if (error instanceof TooManyWaiting) {
+        const problem = `${error.message}. Please try again when some of them have ended. Nothing was imported.`
+        return await refuse({ status: 429, problem, held: heldAddress(request, error), retryAfter: error.retryAfter })
+      }
+      if (!(error instanceof FileTooLarge)) throw error
+      const problem = `The file is over the limit of ${limitBytes / 2 ** 20} MB. Nothing was imported.`
+      return await refuse({ status: 413, problem })
     }
-    const importId = await receiveDashboardFile(context, appId, {
-      fileName: file.name.replaceAll('\0', '').toWellFormed().slice(0, longestFileName).toWellFormed(),
-      requestedBy: visitorOf(request).email,
-      dryRun,
-      options: read.options,
-      longestMs: clientPolicy.upload.totalMs,
-      byteSize: sizeIn(form),
-      bytes: atMost(file.bytes, limitBytes),
-    })
-    request.log.info({ app_id: appId, import_id: importId, by: request.visitor?.email }, 'file uploaded')
-    context.wakeWorker?.(appId)
-    const page = `/apps/${appId}/imports${importId === undefined ? '' : `/${importId}`}`
-    return isOfScript(request) ? reply.code(201).header('Location', page).send() : reply.redirect(page, 303)
-  } catch (error) {
-    dropRest(request)
-    if (error instanceof TooManyWaiting) {
-      const problem = `${error.message}. Please try again when some of them have ended. Nothing was imported.`
-      return await refuse({ status: 429, problem, held: heldAddress(request, error), retryAfter: error.retryAfter })
-    }
-    if (!(error instanceof FileTooLarge)) throw error
-    const problem = `The file is over the limit of ${limitBytes / 2 ** 20} MB. Nothing was imported.`
-    return await refuse({ status: 413, problem })
   }
 }
 

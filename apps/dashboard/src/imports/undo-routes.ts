@@ -17,30 +17,26 @@ export const undoRoutes: PageRoutes = (dashboard, context) => {
     return sendUndoQuestion(reply, appId, details, dryRun || undefined)
   })
   const config = { audit: { what: 'import.undo', target: importParameter } } as const
-  dashboard.post<OneImport>(path, { config }, (request, reply) => undo(context, request, reply, false))
+  dashboard.post<OneImport>(path, { config }, undo(context, { dryRun: false }))
   const checks = { audit: { unrecordedBecause: 'a dry run changes nothing' } } as const
-  dashboard.post<OneImport>(`${path}/dry-run`, { config: checks }, (request, reply) =>
-    undo(context, request, reply, true),
-  )
+  dashboard.post<OneImport>(`${path}/dry-run`, { config: checks }, undo(context, { dryRun: true }))
 }
 
-async function undo(
-  context: DashboardContext,
-  request: FastifyRequest<OneImport>,
-  reply: FastifyReply,
-  dryRun: boolean,
-): Promise<FastifyReply> {
-  const { appId } = visitedApp(request)
-  const importId = (await detailsFor(context, request)).view.import_id
-  try {
-    const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
-    request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
-    context.wakeWorker?.(appId)
-    // The question shows what its dry run counts.
-    return reply.redirect(`/apps/${appId}/imports/${dryRun ? `${importId}/undo` : undoId}`, 303)
-  } catch (error) {
-    if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
-    const address = `/apps/${appId}/imports/${importId}`
-    return sendRefused(reply.code(409), 'The import cannot be undone', address, error)
+/** Returns the handler that undoes an import, or counts what an undo would do. */
+function undo(context: DashboardContext, { dryRun }: { dryRun: boolean }) {
+  return async (request: FastifyRequest<OneImport>, reply: FastifyReply): Promise<FastifyReply> => {
+    const { appId } = visitedApp(request)
+    const importId = (await detailsFor(context, request)).view.import_id
+    try {
+      const undoId = await undoImport(context, { appId, importId }, { dryRun, requestedBy: visitorOf(request).email })
+      request.log.info({ app_id: appId, import_id: undoId, undo_of: importId, dry_run: dryRun }, 'undo queued')
+      context.wakeWorker?.(appId)
+      // The question shows what its dry run counts.
+      return reply.redirect(`/apps/${appId}/imports/${dryRun ? `${importId}/undo` : undoId}`, 303)
+    } catch (error) {
+      if (!(error instanceof UndoRefused || error instanceof TooManyWaiting)) throw error
+      const address = `/apps/${appId}/imports/${importId}`
+      return sendRefused(reply.code(409), 'The import cannot be undone', address, error)
+    }
   }
 }
