@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
 
-/** The bodies in flight of one app may use at most this fraction of the budget: one divided by this number. */
-const budgetShares = 3
+/** Largest share of the budget that one app's bodies may use. */
+const largestShare = 1 / 3
 
 /** Maximum number of places for files that a process receives at the same time: for all apps, and for each app. */
 const places = { all: 40, each: 10 }
@@ -25,7 +25,7 @@ export class TooManyBodies extends Error {
  * Counts only authenticated requests to endpoints that read a body. Other bodies are not read.
  */
 export function limitBodiesInFlight(api: FastifyInstance, settings: Settings<(typeof bodySettings)[number]>): void {
-  const bytes = openShares({ all: settings.API_BODY_BUDGET, each: Math.floor(settings.API_BODY_BUDGET / budgetShares) })
+  const bytes = openShares({ all: settings.API_BODY_BUDGET, each: Math.floor(settings.API_BODY_BUDGET * largestShare) })
   const uploads = openShares(places)
   api.decorateRequest('holdBytes')
   api.addHook('preParsing', async (request, reply) => {

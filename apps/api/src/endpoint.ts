@@ -46,7 +46,6 @@ interface FileBody {
   files: Record<string, string>
 }
 
-/** The answer of success. */
 interface Success<Answer> {
   status: number
   description: string

@@ -11,7 +11,6 @@ export const timeoutSettings = ['API_HEADERS_TIMEOUT', 'API_BODY_TIMEOUT', 'API_
 
 export type Timeouts = Settings<(typeof timeoutSettings)[number]>
 
-/** Returns the policy for clients with the times of the settings. */
 function policyOf({ API_HEADERS_TIMEOUT, API_BODY_TIMEOUT, API_UPLOAD_TIMEOUT }: Timeouts): ClientPolicy {
   const { body, upload, drain } = clientPolicy
   return {

@@ -45,7 +45,6 @@ export function limitReadsInFlight(api: FastifyInstance): void {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Ends the turn of a read. */
     endTurn?: (() => void) | undefined
     /** Ends the turn, and counts the request no longer as a read: it waits, and holds nothing. */
     endRead?: (() => void) | undefined

@@ -32,7 +32,6 @@ export interface UndoOptions extends CallOptions {
   idempotencyKey?: string | undefined
 }
 
-/** Filters of a list of imports. */
 export interface ImportFilters extends CallOptions {
   state?: ImportState | undefined
   source?: ImportSource | undefined

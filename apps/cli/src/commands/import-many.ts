@@ -10,7 +10,6 @@ import { print } from '../output.ts'
 import { parseTime, timeForms } from '../parse-time.ts'
 import { parseAppId, withDatabase } from '../stack.ts'
 
-/** Options of a command for many imports. */
 export interface ManyOptions extends Pick<ManyFilter, 'since' | 'until'> {
   all?: true
   state?: string

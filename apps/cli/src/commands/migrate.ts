@@ -36,7 +36,6 @@ export function addMigrateCommand(migration: Command): void {
   })
 }
 
-/** Assigns the database to its cell. */
 async function assign(databaseUrl: string, cell: number): Promise<void> {
   const { db, close } = connect(databaseUrl, { connections: 1 })
   try {

@@ -36,7 +36,6 @@ export const requestLimitSettings = [
   'RATE_LIMIT_TIMEOUT',
 ] as const
 
-/** The rate limits of pages and forms. */
 export interface RequestLimiter {
   /** Counts a request of a person, to a page of an app if it is one. Throws {@link TooManyRequests} over a limit. */
   count(email: string, appId: number | undefined): Promise<void>

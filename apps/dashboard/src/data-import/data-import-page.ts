@@ -18,7 +18,6 @@ interface AppRules {
   defaults: ImportDefaults
 }
 
-/** Returns the rules of an app. */
 export async function importRules(db: Database, appId: number): Promise<AppRules> {
   const [keys, defaults] = await Promise.all([registeredKeys(db, appId), importDefaults(db, appId)])
   return { keys, defaults }

@@ -11,7 +11,6 @@ export const signInLimitSettings = [
   'RATE_LIMIT_TIMEOUT',
 ] as const
 
-/** The rate limits of sign-ins. */
 export interface SignInLimiter {
   /**
    * Counts a request for a link, or a sign-in at a provider. `email` is the e-mail address in its normal form, and

@@ -13,7 +13,6 @@ const maxPartNumber = 10_000
 /** An ETag of S3 has 32 digits. Other storages may have longer ETags. */
 const maxEtagLength = 128
 
-/** Begins a multipart upload. */
 export async function createMultipartUpload({ backend, bucket, key, headers }: OperationContext): Promise<Answer> {
   const metadata = readMetadata(headers)
   const plan = readPlan(headers)
@@ -22,7 +21,6 @@ export async function createMultipartUpload({ backend, bucket, key, headers }: O
   return xmlAnswer('InitiateMultipartUploadResult', { Bucket: bucket, Key: key, UploadId: uploadId }, planned)
 }
 
-/** Stores one part. */
 export async function uploadPart(context: OperationContext): Promise<Answer> {
   const text = context.query.get('partNumber') ?? ''
   const partNumber = /^\d{1,5}$/.test(text) ? Number(text) : 0
@@ -51,7 +49,6 @@ export async function completeMultipartUpload(context: OperationContext): Promis
   })
 }
 
-/** Removes a multipart upload and its parts. */
 export async function abortMultipartUpload(context: OperationContext): Promise<Answer> {
   await context.backend.multipart.abort(context, uploadIdOf(context))
   return emptyAnswer(204)
