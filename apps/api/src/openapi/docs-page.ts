@@ -86,7 +86,7 @@ ${Object.entries(responses).map(([status, each]) => responseEntry(status, each, 
 
 function samples({ operationId, 'x-codeSamples': all = [] }: Operation): Html {
   const each = ({ label, source }: CodeSample, index: number) =>
-    html`<details name="sample-${operationId}" data-language="${label}"${index === 0 && new Html(' open')}><summary>${label}</summary>
+    html`<details name="sample-${operationId}" data-language="${label}"${index === 0 && html` open`}><summary>${label}</summary>
 <pre tabindex="0">${source}</pre></details>
 `
   return html`<h3>Example</h3>\n${all.map(each)}`
@@ -106,7 +106,7 @@ function responseEntry(status: string, { description, headers = {}, content = {}
   const rows = Object.entries(headers).map(
     ([name, header]) => html`<tr><td><code>${name}</code></td><td>${inline(header.description)}</td></tr>`,
   )
-  return html`<details${isSuccess && new Html(' open')}><summary><b>${status}</b> ${inline(description)}</summary>
+  return html`<details${isSuccess && html` open`}><summary><b>${status}</b> ${inline(description)}</summary>
 ${rows.length > 0 && html`<table>${rows}</table>`}
 ${bodies(content, isSuccess ? tableOf : schemaLink)}</details>
 `

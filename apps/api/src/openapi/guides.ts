@@ -65,7 +65,7 @@ function guidePage(name: GuideName, markdown: string): string {
   const { titles, extension } = collectedTitles()
   const text = new Html(new Marked(extension).parse(markdown, { async: false }))
   const page = (each: GuideName) =>
-    html`<li><a href="${each}"${each === name && new Html(' aria-current="page"')}>${guides[each].title}</a></li>`
+    html`<li><a href="${each}"${each === name && html` aria-current="page"`}>${guides[each].title}</a></li>`
   return html`<!doctype html>
 <html lang="en">
 <head>

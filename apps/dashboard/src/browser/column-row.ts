@@ -14,8 +14,8 @@ export interface RowContext {
   proposalFor: (column: ColumnChoice) => string | undefined
   /** Whether a column that is imported has this key. */
   isTaken: (key: string) => boolean
-  /** Called after each choice. */
-  onChange: () => void
+  /** Called with each choice, to apply it. */
+  onChoice: (column: ColumnChoice, choice: Partial<ColumnChoice>) => void
 }
 
 /** The row of a column, in which a person chooses what becomes of it. */
@@ -32,10 +32,7 @@ export function columnRow(column: ColumnChoice, values: readonly string[], conte
   const label = column.name || '(no name)'
   const proposal = context.proposalFor(column)
   const possible = possibleForms(values)
-  const choose = (choice: Partial<ColumnChoice>) => {
-    Object.assign(column, choice)
-    context.onChange()
-  }
+  const choose = (choice: Partial<ColumnChoice>) => context.onChoice(column, choice)
   const imported = element('input', { type: 'checkbox', 'aria-label': `Import ${label}` }) as HTMLInputElement
   const key = keyInput(label)
   const use = buttonOf(`Use ${proposal}`, () => choose({ key: proposal ?? column.key }))

@@ -52,7 +52,10 @@ export class ColumnTable {
         return closeName(name, free) ?? (name === personId ? userIdColumn : undefined)
       },
       isTaken: (key) => columns.some((column) => !column.isLeftOut && column.key === key),
-      onChange,
+      onChoice: (column, choice) => {
+        Object.assign(column, choice)
+        onChange()
+      },
     }
     const head = ['Column', 'Import', 'Key', 'Type', 'Values'].map((name) => element('th', { scope: 'col' }, name))
     const table = element('table', {}, element('thead', {}, element('tr', {}, ...head)), this.#body)
