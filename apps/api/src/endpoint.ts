@@ -193,6 +193,9 @@ export const wrong = (name: string, when: string, given: object): RefusedExample
 
 export const refusal = (name: string, when: string, answer: Refusal['answer']): Refusal => ({ name, when, answer })
 
+/** What endpoints about the service itself have in common. */
+export const ofService = { tag: 'Operation', extension: true, isPublic: true } as const
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The endpoint of the route; undefined for unknown paths. */

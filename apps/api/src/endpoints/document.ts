@@ -1,15 +1,13 @@
-import { endpoint } from '../endpoint.ts'
+import { endpoint, ofService } from '../endpoint.ts'
 import { etag, pageHeaders, sendDocument, sendPage } from '../openapi/served-document.ts'
 
 /** The API document for programs. All answers share its bytes, so slow readers cost no memory. */
 export const document = endpoint({
+  ...ofService,
   id: 'getDocument',
   route: 'GET /openapi.json',
-  tag: 'Operation',
   summary: 'This document, for programs',
   description: 'OpenAPI 3.1.',
-  extension: true,
-  isPublic: true,
   answer: {
     status: 200,
     description: 'The document.',
@@ -30,13 +28,11 @@ export const document = endpoint({
 
 /** The API document for people. */
 export const docs = endpoint({
+  ...ofService,
   id: 'getDocs',
   route: 'GET /docs',
-  tag: 'Operation',
   summary: 'This document, for people',
   description: 'One page, which works without scripts and without a network.',
-  extension: true,
-  isPublic: true,
   answer: {
     status: 200,
     description: 'The page.',
@@ -52,13 +48,11 @@ export const docs = endpoint({
 
 /** Leads people who open the address of the API to the document. */
 export const root = endpoint({
+  ...ofService,
   id: 'getRoot',
   route: 'GET /',
-  tag: 'Operation',
   summary: 'Redirects to this document',
   description: 'For people who open the address of the API.',
-  extension: true,
-  isPublic: true,
   answer: {
     status: 302,
     description: 'The address of the document for people.',

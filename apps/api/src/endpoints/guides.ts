@@ -1,15 +1,13 @@
-import { type Endpoint, endpoint } from '../endpoint.ts'
+import { type Endpoint, endpoint, ofService } from '../endpoint.ts'
 import { type GuideName, guideNames, guides } from '../openapi/guides.ts'
 import { etag, pageHeaders, sendDocument, sendPage } from '../openapi/served-document.ts'
-
-const operation = { tag: 'Operation', extension: true, isPublic: true } as const
 
 const text = (description: string, type: string, example: string) =>
   ({ status: 200, description, content: { type, schema: { type: 'string' }, example }, hasValidator: true }) as const
 
 function pageOf(name: GuideName): Endpoint {
   return endpoint({
-    ...operation,
+    ...ofService,
     id: `get${guides[name].id}Page`,
     route: `GET /docs/${name}`,
     summary: `${guides[name].title}, for people`,
@@ -24,7 +22,7 @@ function pageOf(name: GuideName): Endpoint {
 
 function markdownOf(name: GuideName): Endpoint {
   return endpoint({
-    ...operation,
+    ...ofService,
     id: `get${guides[name].id}Markdown`,
     route: `GET /docs/${name}.md`,
     summary: `${guides[name].title}, as Markdown`,
@@ -42,7 +40,7 @@ export const guideEndpoints: readonly Endpoint[] = guideNames.flatMap((name) => 
 
 /** Where a program that knows only the address begins to read. */
 export const llms = endpoint({
-  ...operation,
+  ...ofService,
   id: 'getLlmsText',
   route: 'GET /llms.txt',
   summary: 'What programs should read first',

@@ -2,32 +2,28 @@ import { errors } from '@sluice/contract'
 import { checkReadiness, exposition } from '@sluice/service'
 import { z } from 'zod'
 import { answer } from '../answers.ts'
-import { endpoint, refusal } from '../endpoint.ts'
+import { endpoint, ofService, refusal } from '../endpoint.ts'
 
 const health = z.object({ status: z.enum(['ok', 'ready']) }).meta({ id: 'Health' })
 
 /** The process runs. */
 export const isLive = endpoint({
+  ...ofService,
   id: 'isLive',
   route: 'GET /healthz',
-  tag: 'Operation',
   summary: 'Check that the process runs',
   description: '',
-  extension: true,
-  isPublic: true,
   answer: { status: 200, description: 'The process runs.', schema: health, example: { status: 'ok' } },
   serve: () => async () => ({ status: 'ok' as const }),
 })
 
 /** The process can serve requests. The API adds no jobs, so it needs no queue. */
 export const readiness = endpoint({
+  ...ofService,
   id: 'isReady',
   route: 'GET /readyz',
-  tag: 'Operation',
   summary: 'Check that the service can process requests',
   description: '',
-  extension: true,
-  isPublic: true,
   answer: {
     status: 200,
     description: 'The service can process requests.',
@@ -46,14 +42,12 @@ export const readiness = endpoint({
 
 /** Counts only, and no data of any app. */
 export const metrics = endpoint({
+  ...ofService,
   id: 'getMetrics',
   route: 'GET /metrics',
-  tag: 'Operation',
   summary: 'Metrics for Prometheus',
   description:
     'Metrics of this process in the text format of Prometheus. If `METRICS_PORT` is set, only that port serves them.',
-  extension: true,
-  isPublic: true,
   answer: {
     status: 200,
     description: 'The metrics.',
