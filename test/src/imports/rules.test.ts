@@ -88,10 +88,20 @@ describe('values', () => {
   })
 
   // design.md §4, Order.
-  test('a later row of the same user wins, key by key, within a batch as well', async () => {
+  test('a later row of the same user wins, key by key, within a batch', async () => {
     const { profiles, view } = await run('user_id,a,b\nu1,1,x\nu1,2,\nu1,,y\n')
     expect(profiles.u1).toEqual({ a: 2, b: 'y' })
     expect(view.rows_applied).toBe(3)
+  })
+
+  // design.md §4, Order.
+  test('a later row of the same user wins, key by key, across batches', async () => {
+    const small = await openImportFixture({ BATCH_ROWS: '1' })
+    const appId = await openApp(small, ['u1'])
+    const { view } = await importFile(small, appId, 'user_id,a,b\nu1,1,x\nu1,2,\nu1,,y\nu1,3,\n')
+    expect(view.rows_applied).toBe(4)
+    expect(await profilesOf(small, appId)).toEqual({ u1: { a: 3, b: 'y' } })
+    await small.close()
   })
 
   test('rows in which every value is empty are skipped like blank lines, whatever CRs end a line', async () => {
