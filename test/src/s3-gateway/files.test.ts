@@ -27,6 +27,19 @@ const put = (name: string, Body: string | Buffer = smallFile) => {
 const imports = () => importRows(gateway, owner)
 const names = () => importedNames(gateway, owner)
 const listing = () => listedNames(gateway, owner)
+/** Begins an upload in parts, and sends its only part. `complete` ends it. */
+async function beginWithPart(name: string) {
+  const client = gateway.clientOf(owner)
+  const { UploadId = '' } = await client.send(new CreateMultipartUploadCommand(target(name)))
+  const upload = { ...target(name), UploadId }
+  const { ETag = '' } = await client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: smallFile }))
+  const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
+  const complete = () => client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload }))
+  return { uploadId: UploadId, etag: ETag, complete }
+}
+const rowOf = (uploadId: string) =>
+  gateway.db.selectFrom('bucket_uploads').selectAll().where('import_id', '=', uploadId).executeTakeFirstOrThrow()
+const objectKeyOf = (uploadId: string) => `apps/${owner.appId}/imports/${uploadId}/upload`
 async function contentOf(objectKey: string): Promise<string> {
   return Buffer.concat(await (await gateway.maintenance.storage.read(objectKey)).toArray()).toString()
 }
@@ -81,16 +94,12 @@ describe('an uploaded file', () => {
 
   // design.md §3, Request order.
   test('gets its sequence number when its upload is complete, however early the upload began', async () => {
-    const client = gateway.clientOf(owner)
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('first-begun.csv')))
-    const part = { ...target('first-begun.csv'), UploadId, PartNumber: 1 }
-    const { ETag } = await client.send(new UploadPartCommand({ ...part, Body: smallFile }))
+    const { uploadId, etag, complete } = await beginWithPart('first-begun.csv')
     await put('second.csv')
-    const { Parts } = await client.send(new ListPartsCommand({ ...target('first-begun.csv'), UploadId }))
-    expect(Parts).toMatchObject([{ PartNumber: 1, Size: smallFile.length, ETag }])
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
-    const complete = new CompleteMultipartUploadCommand({ ...target('first-begun.csv'), UploadId, MultipartUpload })
-    await client.send(complete)
+    const list = new ListPartsCommand({ ...target('first-begun.csv'), UploadId: uploadId })
+    const { Parts } = await gateway.clientOf(owner).send(list)
+    expect(Parts).toMatchObject([{ PartNumber: 1, Size: smallFile.length, ETag: etag }])
+    await complete()
     await put('third.csv')
     expect(await names()).toEqual(['second.csv', 'first-begun.csv', 'third.csv'])
     expect((await imports())[1]?.requested_by).toBe(`access key ${owner.accessKeyId}`)
@@ -144,36 +153,20 @@ describe('a repeated request', () => {
   })
 
   test('to complete an upload returns the same answer and creates no second import', async () => {
-    const client = gateway.clientOf(owner)
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }
-    const { ETag } = await client.send(new UploadPartCommand(part))
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
-    const complete = () =>
-      client.send(new CompleteMultipartUploadCommand({ ...target('a.csv'), UploadId, MultipartUpload }))
+    const { uploadId, complete } = await beginWithPart('a.csv')
     const answers = await Promise.all([complete(), complete(), complete()])
     const late = await complete()
     for (const { ETag: etag } of answers) expect(etag).toBe(late.ETag)
-    expect(await imports()).toMatchObject([{ import_id: UploadId }])
+    expect(await imports()).toMatchObject([{ import_id: uploadId }])
   })
 
   test('to complete an upload creates the import after a crash between storage and the database', async () => {
-    const client = gateway.clientOf(owner)
-    const { UploadId = '' } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-    const part = { ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }
-    const { ETag = '' } = await client.send(new UploadPartCommand(part))
-    const row = await gateway.db
-      .selectFrom('bucket_uploads')
-      .selectAll()
-      .where('import_id', '=', UploadId)
-      .executeTakeFirstOrThrow()
-    const objectKey = `apps/${owner.appId}/imports/${UploadId}/upload`
-    await gateway.maintenance.storage.completeParts(objectKey, row.storage_upload_id ?? '', [
-      { partNumber: 1, etag: ETag },
-    ])
-    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
-    await client.send(new CompleteMultipartUploadCommand({ ...target('a.csv'), UploadId, MultipartUpload }))
-    expect(await imports()).toMatchObject([{ import_id: UploadId }])
+    const { uploadId, etag, complete } = await beginWithPart('a.csv')
+    const { storage_upload_id } = await rowOf(uploadId)
+    const { storage } = gateway.maintenance
+    await storage.completeParts(objectKeyOf(uploadId), storage_upload_id ?? '', [{ partNumber: 1, etag }])
+    await complete()
+    expect(await imports()).toMatchObject([{ import_id: uploadId }])
   })
 })
 
@@ -210,16 +203,23 @@ describe('a listing', () => {
   })
 })
 
-test('an upload that is never completed is removed after two days, also from storage', async () => {
-  const client = gateway.clientOf(owner)
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand(target('a.csv')))
-  await client.send(new UploadPartCommand({ ...target('a.csv'), UploadId, PartNumber: 1, Body: smallFile }))
+test('an upload that is never completed is removed after two days, not earlier, also from storage', async () => {
+  const { db, storage } = gateway.maintenance
+  const { uploadId } = await beginWithPart('a.csv')
+  const { storage_upload_id } = await rowOf(uploadId)
+  const stored = () => storage.listParts(objectKeyOf(uploadId), storage_upload_id ?? '')
+  const startHoursAgo = (hours: number) =>
+    sql`update bucket_uploads set started_at = now() - make_interval(hours => ${hours})
+      where import_id = ${uploadId}`.execute(db)
+
+  await startHoursAgo(47)
   expect(await removeAbandonedUploads(gateway.maintenance)).toBe(0)
-  await sql`update bucket_uploads set started_at = now() - interval '49 hours' where import_id = ${UploadId}`.execute(
-    gateway.db,
-  )
+  expect(await stored()).toMatchObject([{ byteSize: smallFile.length }])
+
+  await startHoursAgo(49)
   expect(await removeAbandonedUploads(gateway.maintenance)).toBe(1)
-  const late = client.send(new ListPartsCommand({ ...target('a.csv'), UploadId }))
+  await expect(stored()).rejects.toMatchObject({ code: 'NoSuchUpload' })
+  const late = gateway.clientOf(owner).send(new ListPartsCommand({ ...target('a.csv'), UploadId: uploadId }))
   await expect(late).rejects.toMatchObject({ name: 'NoSuchUpload' })
   expect(await imports()).toEqual([])
 })
