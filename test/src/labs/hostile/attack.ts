@@ -9,17 +9,16 @@ export type Figures = Record<string, number>
 export interface AttackContext {
   stack: RunningStack
   urls: StackUrls
-  /** Whether the attack runs as part of the sample in `npm run test:long`, which must end within seconds. */
-  isSample: boolean
+  /** Whether the attack must end within seconds, as in `npm run test:long`. */
+  isShort: boolean
   /** Aborts when the attack must end. */
   signal: AbortSignal
   /** Opens an app of an attacker, with users `u1` to `u9` and an access key. */
   openAttacker(): Promise<BucketOwner>
 }
 
-/** An attack on a running stack that reproduces a finding. */
+/** An attack on a running stack. */
 export interface Attack {
-  finding: number
   title: string
   /** Whether the attack is part of the sample in `npm run test:long`. */
   inSample?: boolean
@@ -29,7 +28,7 @@ export interface Attack {
   /** Attacks until the attack is complete or `signal` aborts. Returns the measurements. */
   attack(context: AttackContext): Promise<Figures>
   /** Checks the measurements. Returns the violations. */
-  expect?(figures: Figures, context: { isSample: boolean }): string[]
+  expect?(figures: Figures, context: { isShort: boolean }): string[]
 }
 
 /** Returns a violation if a figure is above its bound or missing. */

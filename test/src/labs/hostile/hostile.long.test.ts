@@ -19,7 +19,7 @@ afterAll(async () => {
   await stack?.stop()
 }, 60_000)
 
-test.for(sample)('finding $finding: $title – no process dies, and other tenants are served', async (attack) => {
+test.for(sample)('$title – no process dies, and other tenants are served', async (attack) => {
   const { violations } = await runAttack(attack, stack, neighbour, true)
   expect(violations).toEqual([])
 })

@@ -1,5 +1,6 @@
-// npm run test:hostile: runs every finding as an attack on a running stack, and measures another tenant's requests.
-// Options: `--only 2,6` (findings), `--json`. Each attack runs in a process of its own, with `--alone` and its title.
+// npm run test:hostile: runs every attack on a running stack, and measures another tenant's requests.
+// Options: `--only bodies` (attacks with this in their title), `--json`. Each attack runs in a process of its own, with
+// `--alone` and its title.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -17,12 +18,9 @@ if (alone !== undefined) {
   await new Promise((resolve) => process.send?.(outcome, resolve))
   process.exit(0)
 }
-const only = values.only?.split(',').map(Number)
-const chosen = attacks.filter(({ finding }) => only === undefined || only.includes(finding))
+const chosen = attacks.filter(({ title }) => title.includes(values.only ?? ''))
 if (chosen.length === 0) {
-  console.error(
-    `There is no such attack. Findings with attacks: ${[...new Set(attacks.map(({ finding }) => finding))].join(', ')}`,
-  )
+  console.error(`There is no such attack. The attacks:\n${attacks.map(({ title }) => title).join('\n')}`)
   process.exit(2)
 }
 
@@ -45,12 +43,12 @@ async function runInProcess(attack: Attack): Promise<Outcome> {
     if (child.exitCode === null) await once(child, 'exit')
     return message
   }
-  const { finding, title } = attack
-  return { finding, title, seconds: 0, kinds: [], memory: {}, figures: {}, violations: ['the attack ended by itself'] }
+  const violations = ['the attack ended by itself']
+  return { title: attack.title, seconds: 0, kinds: [], memory: {}, figures: {}, violations }
 }
 
-function print({ finding, title, seconds, kinds, memory, figures, violations }: Outcome): void {
-  console.log(`\n${finding}. ${title} (${seconds} s)`)
+function print({ title, seconds, kinds, memory, figures, violations }: Outcome): void {
+  console.log(`\n${title} (${seconds} s)`)
   console.log(row('', ['count', 'failed', 'normal', 'median', 'worst, ms']))
   for (const { kind, count, failed, normal_median: normal, median, worst } of kinds) {
     console.log(row(kind, [count, failed, normal, median, worst]))

@@ -17,7 +17,6 @@ import {
 import { type Kind, type Neighbour, openNeighbour, requestKinds, type Sample, smallImport } from './neighbour.ts'
 
 export interface Outcome {
-  finding: number
   title: string
   seconds: number
   /** Another tenant's requests during the attack. */
@@ -63,9 +62,9 @@ export async function runAttack(
   attack: Attack,
   stack: RunningStack,
   neighbour: Neighbour,
-  isSample: boolean,
+  isShort: boolean,
 ): Promise<Outcome> {
-  const which = isSample ? 'sample' : 'full'
+  const which = isShort ? 'sample' : 'full'
   await neighbour.take()
   await delay(normalTimeMs[which])
   const normal = await neighbour.take()
@@ -75,8 +74,8 @@ export async function runAttack(
   const context: AttackContext = {
     stack,
     urls: await urlsOf(stack),
-    isSample,
-    signal: AbortSignal.timeout(isSample ? longestMs.sample : (attack.longestMs ?? longestMs.full)),
+    isShort,
+    signal: AbortSignal.timeout(isShort ? longestMs.sample : (attack.longestMs ?? longestMs.full)),
     async openAttacker() {
       const attacker = await openTenant(stack, usersOfAttacker)
       attackers.push(attacker.appId)
@@ -85,7 +84,7 @@ export async function runAttack(
   }
   const begun = performance.now()
   const { figures, problems } = await attack.attack(context).then(
-    (measured) => ({ figures: measured, problems: attack.expect?.(measured, { isSample }) ?? [] }),
+    (measured) => ({ figures: measured, problems: attack.expect?.(measured, { isShort }) ?? [] }),
     (error: unknown) => ({ figures: {}, problems: [`the attack itself failed: ${error}`] }),
   )
   const seconds = Math.round((performance.now() - begun) / 100) / 10
@@ -94,7 +93,6 @@ export async function runAttack(
   const { peaks, ended } = await watch.end()
   await cancelAll(stack, attackers)
   return {
-    finding: attack.finding,
     title: attack.title,
     seconds,
     kinds,
@@ -103,7 +101,7 @@ export async function runAttack(
     violations: [
       ...processViolations(ended),
       ...memoryViolations(peaks, memoryLimitsOfChart()),
-      ...requestViolations(kinds, !isSample),
+      ...requestViolations(kinds, !isShort),
       ...problems,
     ],
   }

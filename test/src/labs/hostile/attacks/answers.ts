@@ -18,7 +18,6 @@ const kernelBytes = 8 * 2 ** 20
 /** Attacks with answers that are large, that nobody reads, or that cost much. */
 export const answerAttacks: Attack[] = [
   {
-    finding: 23,
     title: '60 lists at once, again and again, of one app whose imports have large types and warnings',
     env: { RATE_LIMIT_IMPORT_LIST: '100000/60s' },
     async attack(context) {
@@ -32,7 +31,6 @@ export const answerAttacks: Attack[] = [
     expect: (figures) => atLeast(figures, 'status 200', 60),
   },
   {
-    finding: 24,
     title: 'large answers that nobody reads, on every server',
     longestMs: 180_000,
     async attack(context) {
@@ -56,7 +54,6 @@ export const answerAttacks: Attack[] = [
     expect: (figures) => atMost(figures, 'kept for 75 s', 0),
   },
   {
-    finding: 25,
     title: '30 mappings/find at once, again and again',
     attack: async (context) => {
       const { appId, visitor } = await openMember(context)
@@ -67,7 +64,6 @@ export const answerAttacks: Attack[] = [
     },
   },
   {
-    finding: 25,
     title: '30 pages of one member at once, again and again',
     attack: async (context) => {
       const { appId, visitor } = await openMember(context)

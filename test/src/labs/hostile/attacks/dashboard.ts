@@ -9,7 +9,6 @@ import { pauseFor, type SlowClient, signIn, trickle, unfinishedImports } from '.
 
 export const dashboardAttacks: Attack[] = [
   {
-    finding: 7,
     title: '20 slow uploads of one member, and an upload of another app',
     async attack(context) {
       const { stack, signal } = context
@@ -26,7 +25,6 @@ export const dashboardAttacks: Attack[] = [
     expect: (figures) => atLeast(figures, 'accepted uploads', 1),
   },
   {
-    finding: 11,
     title: '40 requests for links from one address, five of them for the address of another person',
     async attack(context) {
       const { stack, signal } = context
@@ -43,7 +41,6 @@ export const dashboardAttacks: Attack[] = [
     expect: (figures) => atLeast(figures, 'links for the owner', 1),
   },
   {
-    finding: 19,
     title: '200 live streams of one app, and a stream of another app',
     inSample: true,
     async attack(context) {

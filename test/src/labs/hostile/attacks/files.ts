@@ -25,14 +25,13 @@ const gzip = { 'Content-Type': 'application/gzip' }
 /** Attacks with files that cause far more work or log output than their size suggests. */
 export const fileAttacks: Attack[] = [
   {
-    finding: 2,
     title: '63 rows of a million commas, four times by v2 and once by v3',
     inSample: true,
     async attack(context) {
-      const { urls, signal, isSample } = context
+      const { urls, signal, isShort } = context
       const file = await commaBomb()
       const { token } = await context.openAttacker()
-      const sending = Array.from({ length: isSample ? 1 : 4 }, () =>
+      const sending = Array.from({ length: isShort ? 1 : 4 }, () =>
         attackWith(signal, `${urls.api}${v2}`, 'POST', { ...gzip, 'X-Service-Token': token }, file),
       )
       const other = await context.openAttacker()
@@ -45,24 +44,23 @@ export const fileAttacks: Attack[] = [
         ...countStatuses(answers),
       }
     },
-    expect: (figures, { isSample }) => [
+    expect: (figures, { isShort }) => [
       ...atMost(figures, 'status 0', 0).filter(() => figures['status 0'] !== undefined),
-      ...(isSample ? [] : [...atMost(figures, 'v2, s', 30), ...atMost(figures, 'import, s', 30)]),
+      ...(isShort ? [] : [...atMost(figures, 'v2, s', 30), ...atMost(figures, 'import, s', 30)]),
     ],
   },
   {
-    finding: 4,
     title: '25,908 empty columns and 3,000,000 rows of one letter',
     inSample: true,
     async attack(context) {
-      const { stack, isSample } = context
+      const { stack, isShort } = context
       const names = Array.from({ length: 25_908 }, (_, index) => index.toString(36).padStart(3, '_'))
       const header = `user_id,${names
         .join(',')
         .slice(0, 102_000 - 8)
         .replace(/,[^,]*$/, '')}\n`
-      const file = await bomb(header, 'u\n', isSample ? 5_000 : 3_000_000)
-      const narrow = isSample ? 1 : await rowsPerSecond(context, await bomb('user_id,a\n', 'u\n', 500_000), 30_000)
+      const file = await bomb(header, 'u\n', isShort ? 5_000 : 3_000_000)
+      const narrow = isShort ? 1 : await rowsPerSecond(context, await bomb('user_id,a\n', 'u\n', 500_000), 30_000)
       const before = await walPosition(stack)
       const wide = await rowsPerSecond(context, file, 40_000)
       return {
@@ -79,7 +77,6 @@ export const fileAttacks: Attack[] = [
     ],
   },
   {
-    finding: 20,
     title: 'headers of 100 KB by three routes are not logged',
     inSample: true,
     async attack(context) {
@@ -101,7 +98,6 @@ export const fileAttacks: Attack[] = [
     expect: (figures) => atMost(figures, 'longest log line, KB', 9),
   },
   {
-    finding: 22,
     title: 'a file with an opening quote in every record is read as fast as a plain file',
     longestMs: 300_000,
     async attack(context) {

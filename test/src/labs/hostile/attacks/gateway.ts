@@ -31,14 +31,12 @@ function documents(path: string, uploadId: string) {
 
 export const gatewayAttacks: Attack[] = [
   {
-    finding: 6,
     title: '4 MiB of XML for each operation that reads a document',
     inSample: true,
-    attack: (context) => sendDocuments(context, context.isSample ? 1 : 3),
-    expect: (figures, { isSample }) => (isSample ? [] : atMost(figures, 'slowest, s', 10)),
+    attack: (context) => sendDocuments(context, context.isShort ? 1 : 3),
+    expect: (figures, { isShort }) => (isShort ? [] : atMost(figures, 'slowest, s', 10)),
   },
   {
-    finding: 6,
     title: '4 MiB of XML during 300 slow uploads',
     async attack(context) {
       const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
@@ -54,7 +52,6 @@ export const gatewayAttacks: Attack[] = [
     expect: (figures) => atMost(figures, 'slowest, s', 10),
   },
   {
-    finding: 7,
     title: '1,005 trickling uploads of one key',
     async attack(context) {
       const { path, accessKeyId, secretAccessKey } = await context.openAttacker()
@@ -70,7 +67,6 @@ export const gatewayAttacks: Attack[] = [
     expect: (figures) => atMost(figures, 'still open after 60 s', 100),
   },
   {
-    finding: 17,
     title: 'NUL in parameters, and segments that lead out of the path',
     inSample: true,
     async attack(context) {

@@ -19,4 +19,4 @@ export const attacks: readonly Attack[] = [
   ...dashboardAttacks,
   ...storedAttacks,
   ...answerAttacks,
-].toSorted((a, b) => a.finding - b.finding)
+]

@@ -8,7 +8,6 @@ const lure = 'Your account is at risk: http://evil.example'
 
 export const mailAttacks: Attack[] = [
   {
-    finding: 9,
     title: '400 strangers as members, and 12 files whose header is a message to them',
     async attack(context) {
       const { stack, urls, signal } = context
@@ -49,7 +48,6 @@ export const mailAttacks: Attack[] = [
     ],
   },
   {
-    finding: 9,
     title: 'an import of an app with 11,000 members ends',
     async attack(context) {
       const { stack, urls } = context

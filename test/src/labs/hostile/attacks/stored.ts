@@ -11,7 +11,6 @@ const megabyte = 2 ** 20
 /** Attacks that make Sluice store more than the attacker sends. */
 export const storedAttacks: Attack[] = [
   {
-    finding: 26,
     title: '12 retries of a file of 20 MB that fails',
     async attack(context) {
       const { stack, urls, signal } = context
@@ -39,7 +38,6 @@ export const storedAttacks: Attack[] = [
     ],
   },
   {
-    finding: 27,
     title: 'registrations of 500 long keys, each with an idempotency key of its own',
     env: { RATE_LIMIT_KEY_REGISTRATION: '100000/60s' },
     async attack(context) {
