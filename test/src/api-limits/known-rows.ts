@@ -1,6 +1,8 @@
+import { readSettings } from '@sluice/config'
 import type { ImportState } from '@sluice/contract'
 import type { Database } from '@sluice/database'
 import { keyLeaseMs } from '@sluice/idempotency'
+import { registeredKeys } from '@sluice/profiles'
 import type { DocumentedOperation } from './document-check.ts'
 import { exports, imports, keyInFlight, usedKey } from './provocations.ts'
 
@@ -62,13 +64,21 @@ async function insertProfileKeys(db: Database, appId: number): Promise<void> {
   await db.insertInto('profile_keys').values(keys).execute()
 }
 
-/** Runs `action` while the app has as many keys as it may have. */
+/** Runs `action` while the app has exactly as many enabled keys as it may have. */
 export async function withAllKeys<Result>(db: Database, appId: number, action: () => Promise<Result>): Promise<Result> {
-  const keys = Array.from({ length: 500 }, (_, index) => ({ app_id: appId, key: `full${index}`, type: 'int' as const }))
+  const { PROFILE_KEY_LIMIT } = readSettings({}, ['PROFILE_KEY_LIMIT'])
+  const enabled = [...(await registeredKeys(db, appId)).values()].filter((key) => key.enabled).length
+  const keys = Array.from({ length: PROFILE_KEY_LIMIT - enabled }, (_, index) => ({
+    app_id: appId,
+    key: `full${index}`,
+    type: 'int' as const,
+  }))
   await db.insertInto('profile_keys').values(keys).execute()
-  const result = await action()
-  await db.deleteFrom('profile_keys').where('app_id', '=', appId).where('key', 'like', 'full%').execute()
-  return result
+  try {
+    return await action()
+  } finally {
+    await db.deleteFrom('profile_keys').where('app_id', '=', appId).where('key', 'like', 'full%').execute()
+  }
 }
 
 /**
