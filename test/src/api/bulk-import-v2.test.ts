@@ -158,7 +158,7 @@ function damaged(file: Buffer): Buffer {
   return file
 }
 
-// service.md, Errors: 415.
+// service.md, Errors: 415; design.md §3, Error bodies.
 describe('other answers', () => {
   const file = 'user_id,name\nu,x\n'
 

@@ -73,6 +73,7 @@ async function rowsKept(importId: string): Promise<string[]> {
   return kept.rows.map(({ values }) => values.join(','))
 }
 
+// service.md, States and transitions.
 test.each([true, false])(
   'an import neither applies nor reports a user who is deleted meanwhile (registered again: %s)',
   async (again) => {

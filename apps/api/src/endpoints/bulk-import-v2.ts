@@ -45,6 +45,7 @@ export const bulkImportV2 = endpoint({
   deprecated: true,
   limit: { function: 'bulk_import_v2', rate: '10/10m', counts: 'v2 bulk imports' },
   audit: { unrecordedBecause: 'the import itself is the record' },
+  // second-day.md §4, Keys.
   idempotency: {},
   headers: {
     Deprecation: { description: 'Date of the deprecation (RFC 9745).', schema },

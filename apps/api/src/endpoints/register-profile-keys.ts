@@ -21,6 +21,7 @@ export const registerProfileKeys = endpoint({
   limit: { function: 'key_registration', rate: '1000/60s', counts: 'Registrations of profile keys' },
   audit: { unrecordedBecause: 'each key has the time of its registration' },
   // A repetition after a crash has the same effect, so keys and response need not commit together.
+  // second-day.md §4, Keys.
   idempotency: { isRepeatable: true },
   body: {
     description: 'The keys with their types.',

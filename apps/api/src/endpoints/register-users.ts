@@ -18,6 +18,7 @@ export const registerUsers = endpoint({
   extension: true,
   limit: { function: 'user_registration', rate: '1000/60s', counts: 'Registrations of users' },
   audit: { unrecordedBecause: 'the log must not hold user IDs' },
+  // second-day.md §4, Keys.
   idempotency: {},
   body: {
     description: 'The user IDs.',

@@ -46,6 +46,7 @@ export const requestDeletion = endpoint({
   // service.md, Limits.
   limit: { function: 'deletion', rate: '1000/60s', counts: 'Deletion requests' },
   audit: { what: 'deletion.request' },
+  // second-day.md §4, Keys.
   idempotency: {},
   body: {
     description: 'The user ID or IDs.',

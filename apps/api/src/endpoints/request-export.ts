@@ -33,6 +33,7 @@ export const requestExport = endpoint({
   extension: true,
   limit: { function: 'export', rate: '10/10m', counts: 'Exports requested' },
   audit: { what: 'export.request' },
+  // second-day.md §4, Keys.
   idempotency: {},
   body: {
     description: 'The keys to export.',

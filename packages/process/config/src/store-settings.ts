@@ -55,6 +55,7 @@ export const storeSettings = {
     optional(z.string(), 'Access key of the bucket; without it, the credentials of the machine apply'),
   ),
   S3_SECRET_ACCESS_KEY: secret(optional(z.string(), 'Secret of this access key')),
+  // second-day.md §7, Storage.
   S3_PATH_STYLE: withDefault(
     trueOrFalse,
     'true',

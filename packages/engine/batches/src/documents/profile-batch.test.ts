@@ -59,6 +59,7 @@ test('a removed key has no value in the document, and a later row of the user ma
   expect(batch.hasRemovals).toBe(false)
 })
 
+// design.md §4, Order.
 test('of several rows of a user, the last one that has a key decides its value', () => {
   const anyRow = fc.dictionary(
     fc.constantFrom('', 'n', 'é', 'long key'),

@@ -279,7 +279,7 @@ export class ProfileBatch {
     return this.#documents.end()
   }
 
-  /** Joins the documents of each user. The last row that has a key decides its value. */
+  /** Joins the documents of each user. The last row that has a key decides its value (design.md §4, Order). */
   #complete(): void {
     if (this.#phase === 'open row' || this.#phase === 'refused row') throw outOfOrder('reading', this.#phase)
     if (this.#phase === 'complete') return

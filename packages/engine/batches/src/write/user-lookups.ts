@@ -108,7 +108,7 @@ async function lookUpRegistrations(
   return { missing, deletions: rows[0]?.deletions === true }
 }
 
-/** Returns the users whose IDs were deleted after the rows were sent. */
+/** Returns the users whose IDs were deleted after the rows were sent (service.md, States and transitions). */
 async function lookUpDeleted(tx: Database, { appId, batch, dataOrder }: UsersOfBatch): Promise<readonly number[]> {
   const { rows } = await prepared<{ deleted: number[] | null }>`
     with given as materialized (

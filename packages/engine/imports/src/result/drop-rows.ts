@@ -14,7 +14,7 @@ export const hasRowsToDrop = sql<boolean>`exists (
  * Drops the rows that an app's unfinished imports keep for their files, if {@link hasRowsToDrop}. Later batches keep no
  * row of the deleted users. A changes file without its first rows would be of no use, so none is made.
  *
- * Must run in a transaction that blocks other deletions of the app.
+ * Must run in a transaction that blocks other deletions of the app (service.md, States and transitions).
  */
 export async function dropErrorRows(tx: Database, appId: number): Promise<void> {
   // A worker that is storing the error file finds another `deletions_applied_until`, and stores the file again. The
