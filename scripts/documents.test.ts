@@ -6,7 +6,7 @@ import { readModules, root } from './modules.ts'
 
 const documents = [
   ...readdirSync(root),
-  ...['docs', 'apps', 'packages', 'infra', 'test'].flatMap((folder) =>
+  ...['docs', 'apps', 'packages', 'infra', 'test', 'examples'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   ),
 ].filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
@@ -125,6 +125,17 @@ test('the table of test/README.md has each folder of test/src', () => {
   const rows = readFileSync(join(root, 'test/README.md'), 'utf8').matchAll(/^\|.*\| `test\/src\/([\w-]+)` \|/gm)
   const folders = readdirSync(join(root, 'test/src')).filter((folder) => folder !== 'environment')
   expect([...rows].map(([, folder]) => folder).sort()).toEqual(folders.sort())
+})
+
+test('each entry of decisions.md has a number of its own, a date, and at most 60 words', () => {
+  const text = readFileSync(join(root, 'docs/decisions.md'), 'utf8')
+  const entries = text.split(/^(?=\d+\. )/m).slice(1)
+  const numbers = entries.map((entry) => Number(/^\d+/.exec(entry)))
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+  expect(entries.filter((entry) => !/^\d+\. \d{4}-\d\d-\d\d \S/.test(entry))).toEqual([])
+  // A heading may follow an entry.
+  const words = entries.map((entry) => entry.replace(/^#.*$/gm, '').trim().split(/\s+/).length - 1)
+  expect(numbers.filter((_, index) => (words[index] ?? 0) > 60)).toEqual([])
 })
 
 test('comments name only tests that exist', () => {
