@@ -64,6 +64,7 @@ export function buildApi(services: ApiServices, options: ApiOptions = {}): Fasti
   limitBodiesInFlight(api, bodies)
   limitReadsInFlight(api)
   parseBodies(api)
+  // design.md §3, Wrong method.
   api.setNotFoundHandler((_, reply) => answer(reply, errors.notFound()))
   api.setErrorHandler((error, _, reply) => answerError(error, reply))
   harden(api)

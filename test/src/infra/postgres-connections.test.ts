@@ -79,6 +79,7 @@ test('if no host accepts writes, the error names the hosts and their reasons', a
   )
 })
 
+// second-day.md §7, Postgres.
 test('a connection to a server that is read-only now is dropped, and writes continue on a new one', async () => {
   const name = new URL(database.url).pathname.slice(1)
   const readOnly = (state: 'on' | 'off') =>

@@ -173,6 +173,7 @@ test('after the sign-in, browsers open only pages of the dashboard', async () =>
   }
 })
 
+// second-day.md §6, SIGN_IN_MAIL.
 test('without sign-in by mail, nobody gets a link, but the links of operators work', async () => {
   const page = await browser.atDashboard.get('/sign-in')
   expect(page.text).not.toContain('name="email"')

@@ -22,7 +22,7 @@ import { undoImport } from './undo-import.ts'
 import { updateProfile } from './update-profile.ts'
 
 /**
- * Every endpoint of the API, in the order of the OpenAPI document (service.md, Versioning; design.md §3, Wrong method).
+ * Every endpoint of the API, in the order of the OpenAPI document.
  * None cancels a deletion (service.md, States and transitions).
  */
 export const endpoints: readonly Endpoint[] = [

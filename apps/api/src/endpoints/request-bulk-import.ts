@@ -33,7 +33,7 @@ export const requestBulkImport = endpoint({
   // service.md, Limits.
   limit: { function: 'bulk_import', rate: '10/10m', counts: 'First requests of v3 bulk imports' },
   audit: { unrecordedBecause: 'the import itself is the record' },
-  // The upload address in a stored response may have expired, so a repetition gets a fresh one (second-day.md §4, Keys).
+  // The upload address in a stored response may have expired, so a repetition gets a new one (second-day.md §4, Keys).
   idempotency: { refresh: renewUpload },
   body: {
     description: 'The announced file: at most 1 GiB as CSV, 100 MiB as gzip.',

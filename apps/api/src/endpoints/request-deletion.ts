@@ -31,6 +31,7 @@ const oneOrMany = z
  */
 export const requestDeletion = endpoint({
   id: 'requestDeletion',
+  // service.md, Versioning.
   route: 'POST /v3/user_data_deletions',
   tag: 'Deletion',
   summary: 'Register users for deletion',

@@ -65,6 +65,7 @@ const schema = z
 /** Updates the profile of one user (service.md, Endpoints 2). The update is committed before the answer. */
 export const updateProfile = endpoint({
   id: 'updateProfile',
+  // service.md, Versioning.
   route: 'POST /v2/user_profiles',
   tag: 'Profiles',
   summary: "Update a user's profile",

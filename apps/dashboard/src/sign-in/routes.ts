@@ -30,6 +30,7 @@ export const signInRoutes: PageRoutes = (dashboard, context) => {
   const unrecordedBecause = 'strangers could fill the log; the use of the link is recorded'
   const sendsLink = { ...guests.config, audit: { unrecordedBecause } } as const
   dashboard.post('/sign-in', { config: sendsLink }, async (request, reply) => {
+    // second-day.md §6, SIGN_IN_MAIL.
     if (!ways.mailsLinks) throw new PageNotFound()
     const form = formOf(request)
     const typed = (form.get('email') ?? '').trim()

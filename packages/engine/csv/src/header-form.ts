@@ -41,7 +41,7 @@ export class HeaderReader {
     // A header of full size may be followed by CRs and LF.
     scanRecord(data, scan, Math.min(data.length, pastCrs(data, headerBytes) + 1, longestLine))
     const bytes = data.subarray(0, scan.at)
-    // This message and the other ones: service.md, Errors: 400; design.md §3, CSV dialect.
+    // This message and the other ones: service.md, Errors: 400; service.md, Limits; design.md §3, CSV dialect.
     if (hasLoneCr(bytes, scan.separator)) throw new FileError(fileMessages.noLineBreak)
     if (scan.state === 'broken') throw new FileError(fileMessages.headerQuote)
     const length = scan.state === 'quoted' ? scan.at : contentEnd(bytes, 0, scan.at)

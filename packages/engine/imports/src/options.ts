@@ -36,6 +36,7 @@ export function optionValues(appId: number, options: GivenOptions = {}) {
   const { profileTypes, newKeys, clearMarker, keepChanges, holdIf } = options
   return {
     ...(profileTypes !== undefined && { profile_types: JSON.stringify(profileTypes) }),
+    // second-day.md §1, New keys.
     new_keys: newKeys ?? sql<NewKeys>`(select a.new_keys from apps a where a.app_id = ${appId})`,
     clear_marker: clearMarker ?? null,
     keep_changes: keepChanges ?? sql<boolean>`(select a.keep_changes from apps a where a.app_id = ${appId})`,

@@ -3,10 +3,13 @@ import { readSettings } from './read.ts'
 
 const [day, gib] = [86_400_000, 2 ** 30]
 
-// design.md §3; design.md §4, 8; second-day.md §6, History; second-day.md §7, Storage; changes.md §1, The changes file;
-// changes.md §2, The decision.
+// design.md §2, Ports; design.md §3; design.md §4, 8; second-day.md §6, History; second-day.md §7, Storage;
+// changes.md §1, The changes file; changes.md §2, The decision.
 test('the defaults are those of the specification', () => {
   const defaults = {
+    API_HOST: '127.0.0.1',
+    DASHBOARD_HOST: '127.0.0.1',
+    S3_GATEWAY_HOST: '127.0.0.1',
     UPLOAD_ORDER_WAIT: 30_000,
     ERROR_FILE_LIMIT: gib,
     WAITING_IMPORTS_LIMIT: 1_000,

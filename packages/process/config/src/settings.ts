@@ -66,6 +66,7 @@ export const settings = {
     'Maximum number of members of an app, including open invitations',
   ),
   API_URL: required(address('http', 'https'), 'Address of the API for clients; links to error files begin with it'),
+  // The three hosts: design.md §2, Ports.
   API_HOST: withDefault(z.string(), '127.0.0.1', 'Address that the API listens on'),
   API_PORT: withDefault(wholeNumber(0, 65_535), '3000', 'Port that the API listens on'),
   API_TRUSTED_PROXIES: optional(

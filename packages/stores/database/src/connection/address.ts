@@ -28,7 +28,7 @@ const form = /^(postgres(?:ql)?:\/\/)((?:[^/?]*@)?)([^/?]*)(.*)$/s
  * `any` for one host and `read-write` for several hosts.
  *
  * With the parameter `password_file`, each new connection reads its password from this file. Throws if the address is
- * malformed, or if a file that it names for TLS is missing.
+ * malformed, or if a file that it names for TLS is missing (second-day.md §7, Postgres).
  */
 export function parseAddress(url: string): Address {
   const [, scheme, login, places = '', rest] = form.exec(url) ?? []

@@ -3,7 +3,7 @@ import type { Host } from './address.ts'
 import { Exchange, type PreparedNames, type Result, type Statement } from './exchange.ts'
 import type { Hosts } from './hosts.ts'
 
-/** SQLSTATE `read_only_sql_transaction`. */
+/** SQLSTATE `read_only_sql_transaction` (second-day.md §7, Postgres). */
 const readOnly = '25006'
 
 /** How long the server may take to close its side of a connection that has ended, ms. */
