@@ -10,6 +10,9 @@ import type { TestDashboard } from './test-dashboard.ts'
 /** Git-ignored folder for screenshots. */
 const pictures = fileURLToPath(new URL('../../screenshots', import.meta.url))
 
+/** The size of a phone's window, CSS pixels. */
+export const phone = { width: 390, height: 844 }
+
 /** Starts Chromium without a window. Suites that use it must be skipped if `inject('chromium')` is undefined. */
 export async function openBrowser(executablePath = inject('chromium')): Promise<Browser> {
   if (executablePath === undefined) throw new Error('there is no Chromium: skip the suite')
@@ -59,7 +62,7 @@ export async function takePictures(page: Page, name: string): Promise<void> {
     await page.emulateMedia({ colorScheme })
     await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: true })
   }
-  await page.setViewportSize({ width: 390, height: 844 })
+  await page.setViewportSize(phone)
   await page.screenshot({ path: join(pictures, `${name}-phone.png`), fullPage: true })
   const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
   expect(overflow, `${name} is wider than a phone, px`).toBe(0)

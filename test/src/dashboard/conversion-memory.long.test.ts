@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { limits } from '@sluice/contract'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { ownMemory } from '../memory/peak-memory.ts'
@@ -13,8 +14,7 @@ import { openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
 const row = Buffer.from('user-123456;M\xfcller;Stra\xdfe 12;1.234,50;31.12.1990;"x; ""y""";1,5;abc\r\n', 'latin1')
 const header = 'user_id;name;street;amount;born;note;n;s\r\n'
-const limitBytes = 150 * 2 ** 20
-const rows = Math.floor((limitBytes - header.length) / row.length)
+const rows = Math.floor((limits.uploadBytesDashboard - header.length) / row.length)
 
 /** Writes a file that is as large as the page accepts. */
 async function writeLargeFile(path: string): Promise<void> {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { until } from '../environment/wait.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
-import { expectAccessible, takePictures } from './browser.ts'
+import { expectAccessible, phone, takePictures } from './browser.ts'
 import { describeInBrowser } from './describe-in-browser.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 
@@ -24,7 +24,7 @@ const file = [
 /** Expects that no table of the page has columns outside a phone's screen. */
 async function expectTablesFitPhone(page: Page): Promise<void> {
   const size = page.viewportSize()
-  await page.setViewportSize({ width: 390, height: 844 })
+  await page.setViewportSize(phone)
   const hidden = await page
     .locator('.scroll')
     .evaluateAll((tables) => tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))

@@ -5,7 +5,7 @@ import { claimExport, exportSettings, runExport } from '@sluice/exports'
 import { pino } from 'pino'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { expectAccessible, openBrowser, openContext, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, openBrowser, openContext, openWindow, phone, takePictures } from './browser.ts'
 import { openSampleApp, secondMember } from './sample-app.ts'
 import { encryptionKeys, openOperator, openTestDashboard, type TestDashboard } from './test-dashboard.ts'
 
@@ -61,19 +61,19 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
 
   test('on a phone, the areas are behind a menu that needs no scripts, so the heading is at the top', async () => {
     const { context } = await openWindow(browser, dashboard, 'operator@example.com')
-    const phone = await openContext(browser, dashboard, {
-      viewport: { width: 390, height: 844 },
+    const onPhone = await openContext(browser, dashboard, {
+      viewport: phone,
       javaScriptEnabled: false,
     })
-    await phone.addCookies(await context.cookies())
-    const page = await phone.newPage()
+    await onPhone.addCookies(await context.cookies())
+    const page = await onPhone.newPage()
     const areas = page.getByRole('navigation', { name: 'Areas' })
     const menu = areas.locator('summary', { hasText: 'Menu' })
     for (const [address, link] of [
       [`/apps/${appId}/imports`, 'Webhooks'],
       ['/queues', 'All imports'],
     ] as const) {
-      await page.setViewportSize({ width: 390, height: 844 })
+      await page.setViewportSize(phone)
       await page.goto(address)
       const heading = await page.getByRole('heading', { level: 1 }).boundingBox()
       expect((heading?.y ?? 844) + (heading?.height ?? 0), `end of the heading of ${address}, px`).toBeLessThan(200)
@@ -88,11 +88,11 @@ describe.skipIf(inject('chromium') === undefined)('pages in a browser', () => {
         true,
       ])
     }
-    await page.setViewportSize({ width: 390, height: 844 })
+    await page.setViewportSize(phone)
     await page.goto(`/apps/${appId}/imports`)
     await menu.click()
     await takePictures(page, 'menu-open')
-    await phone.close()
+    await onPhone.close()
     await context.close()
   })
 

@@ -1,7 +1,7 @@
 import { openHeartbeat, recordHistory } from '@sluice/operations'
 import { openQueues } from '@sluice/queue'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { expectAccessible, openBrowser, openWindow, takePictures } from './browser.ts'
+import { expectAccessible, openBrowser, openWindow, phone, takePictures } from './browser.ts'
 import { openSampleApp } from './sample-app.ts'
 import { addImports } from './sample-data.ts'
 import { openOperator, openTestDashboard } from './test-dashboard.ts'
@@ -101,7 +101,7 @@ describe.skipIf(inject('chromium') === undefined)('the overview in a browser', (
       await page.getByRole('heading', { name: 'Last 7 days' }).waitFor()
       await expectAccessible(page)
       await takePictures(page, 'queues-week')
-      await page.setViewportSize({ width: 390, height: 844 })
+      await page.setViewportSize(phone)
       for (const scrolled of [-1000, 0]) {
         // In one step, since the page replaces the chart when it refreshes itself.
         const left = await page.evaluate<number>(`

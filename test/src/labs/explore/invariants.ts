@@ -1,7 +1,5 @@
 import type { Page } from 'playwright-core'
-import { seriousViolations } from '../../dashboard/browser.ts'
-
-export const phone = { width: 390, height: 844 }
+import { phone, seriousViolations } from '../../dashboard/browser.ts'
 
 /** Collects what a page must never do at any moment: script errors, failed requests, violations of the policy. */
 export function watch(page: Page): string[] {
@@ -29,18 +27,20 @@ export async function shapeOf(page: Page): Promise<string> {
 
 /** Returns what is wrong with a page as it stands. `isNew` adds the slow checks, once for each form of page. */
 export async function inspect(page: Page, isNew: boolean): Promise<string[]> {
-  const problems = await page.evaluate<string[]>(`(() => {
-    const words = /\\b(undefined|NaN|null)\\b|\\[object \\w+\\]/
+  const problems = await page.locator(':root').evaluate((html): string[] => {
+    const { ownerDocument: document } = html
+    const words = /\b(undefined|NaN|null)\b|\[object \w+\]/
     const links = [...document.querySelectorAll('[href], [action]')]
-    const texts = [document.title, document.body.innerText, ...links.map((link) => link.getAttribute('href') ?? link.getAttribute('action'))]
+    const addresses = links.map((link) => link.getAttribute('href') ?? link.getAttribute('action'))
+    const texts: string[] = [document.title, document.body.innerText, ...addresses]
     const ways = [...document.querySelectorAll('nav a, main a:not(.help), main button')]
-    const isWayOn = (element) => element.checkVisibility() && (element.form ?? element.origin === location.origin)
+    const isWayOn = ways.some((way) => way.checkVisibility() && (way.form ?? way.origin === document.location.origin))
     return [
-      ...texts.filter((text) => words.test(text)).map((text) => 'the page shows ' + text.match(words)[0]),
-      ...(document.querySelector('[name=form_token][value=""]') ? ['a form without a token: ' + document.title] : []),
-      ...(ways.some(isWayOn) ? [] : ['dead end: ' + document.title]),
+      ...texts.flatMap((text) => words.exec(text)?.[0] ?? []).map((word) => `the page shows ${word}`),
+      ...(document.querySelector('[name=form_token][value=""]') ? [`a form without a token: ${document.title}`] : []),
+      ...(isWayOn ? [] : [`dead end: ${document.title}`]),
     ]
-  })()`)
+  })
   const size = page.viewportSize() ?? phone
   if (isNew) await page.setViewportSize(phone)
   const wider = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')

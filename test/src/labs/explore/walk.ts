@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
-import { openContext } from '../../dashboard/browser.ts'
+import { openContext, phone } from '../../dashboard/browser.ts'
 import { pick, type Random, seeded } from '../../environment/random.ts'
 import { controlsOf, use } from './controls.ts'
 import type { ExploredStack, Role } from './explored-stack.ts'
-import { inspect, phone, shapeOf, watch } from './invariants.ts'
+import { inspect, shapeOf, watch } from './invariants.ts'
 import { addressParts } from './values.ts'
 
 /** What all walks of a run share: how often they used what, and violations with the steps that led to them first. */
