@@ -1,6 +1,7 @@
 import { reportCancelled } from '@sluice/imports'
 import { beforeAll, expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
+import { holdImport } from '../imports/forced-states.ts'
 import { type App, openApp, openTestApi, send } from './test-api.ts'
 
 // `DELETE /v3/user_profiles/bulk_import/{id}`, an extension: cancels an import of the token's app.
@@ -63,13 +64,13 @@ test('a held import is approved once; one that is not held is refused, and anoth
   })
   expect(await approve()).toMatchObject(refused('awaiting_upload'))
   const { db } = api.database
-  await db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+  await holdImport(db, importId)
   expect((await approve(await openApp(api))).status).toBe(404)
   expect((await send(api, undefined, `${path}/${importId}/approve`, undefined, { method: 'POST' })).status).toBe(401)
   const approved = await approve(app, { 'content-type': 'application/json' })
   expect(approved).toMatchObject({ status: 200, body: { import_id: importId, state: 'queued', held: null } })
   expect(await send(api, app, `${path}/${importId}/approve`, {})).toMatchObject(refused('queued'))
-  await db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+  await holdImport(db, importId)
   const list = (query: string) => send(api, app, `${path}?${query}`, undefined, { method: 'GET' })
   expect((await list('state=held')).body).toMatchObject({ imports: [{ import_id: importId, state: 'held' }] })
   expect((await cancel(importId)).body).toMatchObject({ state: 'cancelled' })

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { cancelImport, runImport } from '@sluice/imports'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { until } from '../environment/wait.ts'
+import { holdImport } from '../imports/forced-states.ts'
 import { claim, profilesOf, resultOf } from '../imports/import-fixture.ts'
 import { boundary, eachOnDataImport, head, limitBytes, multipart, tail } from './data-import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
@@ -58,7 +59,7 @@ describe('an uploaded file', () => {
     )
 
     const [{ import_id: held } = { import_id: '' }] = await importsOf()
-    await dashboard.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', held).execute()
+    await holdImport(dashboard.db, held)
     const again = await visitor.postFile(app.page, 'people.csv', new Blob([file]))
     expect(again.text).toContain(`wait already. The import ${held} is held: approve or cancel it.`)
     expect(again.text).toContain(`<a href="/apps/${app.appId}/imports/${held}">See the held import</a>`)

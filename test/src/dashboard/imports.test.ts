@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
+import { changeImport } from '../imports/forced-states.ts'
 import { claim, importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard } from './test-dashboard.ts'
@@ -45,7 +46,7 @@ describe('an import’s page', () => {
     const download = async (file: Buffer) => {
       const { view } = await importFile(fixture, appId, file)
       const name = { file_name: 'Käufer "2026"\n.csv.gz' }
-      await dashboard.db.updateTable('imports').set(name).where('import_id', '=', view.import_id).execute()
+      await changeImport(dashboard.db, view.import_id, name)
       const address = `${dashboard.url}/apps/${appId}/imports/${view.import_id}/error-file`
       const answer = await fetch(address, { headers: { Cookie: visitor.cookies() } })
       return { disposition: answer.headers.get('content-disposition'), bytes: Buffer.from(await answer.arrayBuffer()) }
@@ -71,7 +72,7 @@ describe('an import’s page', () => {
     const sentence = 'If your browser converted the file, the error file has commas and the converted values.'
     expect((await visitor.get(address)).text).not.toContain(sentence)
     const fromPage = { source: 'dashboard' } as const
-    await dashboard.db.updateTable('imports').set(fromPage).where('import_id', '=', view.import_id).execute()
+    await changeImport(dashboard.db, view.import_id, fromPage)
     expect((await visitor.get(address)).text).toContain(sentence)
   })
 
@@ -109,7 +110,7 @@ describe('an import’s page', () => {
     const { view } = await importFile(fixtureOf(dashboard), appId, 'user_id,a,a\nu1,1,1\n')
     const visitor = await signIn(dashboard, email)
     const pageAfter = async (error: string) => {
-      await dashboard.db.updateTable('imports').set({ error }).where('import_id', '=', view.import_id).execute()
+      await changeImport(dashboard.db, view.import_id, { error })
       return (await visitor.get(`/apps/${appId}/imports/${view.import_id}`)).text
     }
     const corrected = 'Import a corrected file…'
@@ -128,7 +129,7 @@ describe('an import’s page', () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file)
     const error_counts = JSON.stringify({ rare: 1, common: 900, 'less common': 30, 'rather rare': 2 })
-    await dashboard.db.updateTable('imports').set({ error_counts }).where('import_id', '=', view.import_id).execute()
+    await changeImport(dashboard.db, view.import_id, { error_counts })
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
     expect(text).toMatch(/>common<.*>less common<.*>rather rare<.*<details><summary>1 other message.*>rare</s)
   })
@@ -137,14 +138,10 @@ describe('an import’s page', () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const { view } = await importFile(fixtureOf(dashboard), appId, file)
     const warning = { key: 'zip', type: 'int', message: '1 of 1 values begin with 0', examples: ['007'] }
-    await dashboard.db
-      .updateTable('imports')
-      .set({
-        warnings: JSON.stringify(Array.from({ length: 1_500 }, () => warning)),
-        columns: JSON.stringify(Array.from({ length: 50_000 }, (_, index) => `c${index}`)),
-      })
-      .where('import_id', '=', view.import_id)
-      .execute()
+    await changeImport(dashboard.db, view.import_id, {
+      warnings: JSON.stringify(Array.from({ length: 1_500 }, () => warning)),
+      columns: JSON.stringify(Array.from({ length: 50_000 }, (_, index) => `c${index}`)),
+    })
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
     expect(text).toContain('… and 1,480 more.')
     expect(text).toContain('… and 49,500 more.')
@@ -163,11 +160,12 @@ describe('an import’s page', () => {
       .insertInto('import_chunks')
       .values(errorChunkOf({ appId, importId: view.import_id, position: 1, columns }, ['u2', '<i>x</i>']).chunk)
       .execute()
-    await db
-      .updateTable('imports')
-      .set({ state: 'processing', finished_at: null, error_file_key: null, error_file_secret: null })
-      .where('import_id', '=', view.import_id)
-      .execute()
+    await changeImport(db, view.import_id, {
+      state: 'processing',
+      finished_at: null,
+      error_file_key: null,
+      error_file_secret: null,
+    })
     const { text } = await (await signIn(dashboard, email)).get(`/apps/${appId}/imports/${view.import_id}`)
     expect(text).toMatch(
       /user_id is unregistered user<\/td>\s*<td class="at-fault">.*u2<\/td><td>&lt;i&gt;x&lt;\/i&gt;</,
@@ -205,9 +203,9 @@ describe('an import’s page', () => {
     await claim(fixture, appId, first)
     expect(await show(second)).toContain('which is running')
     const retried = { state: 'queued', retry_at: new Date(Date.now() + 60_000) } as const
-    await dashboard.db.updateTable('imports').set(retried).where('import_id', '=', first).execute()
+    await changeImport(dashboard.db, first, retried)
     expect(await show(first)).toContain('The next attempt is at')
-    await dashboard.db.updateTable('imports').set({ state: 'awaiting_upload' }).where('import_id', '=', first).execute()
+    await changeImport(dashboard.db, first, { state: 'awaiting_upload' })
     expect(await show(first)).toContain('The upload has not ended')
     expect((await visitor.get(`/apps/${appId}/imports`)).text).toContain('position 2')
   })
@@ -227,11 +225,7 @@ describe('cancelling', () => {
     const { appId, email } = await openAppWith(dashboard, ['u1'])
     const fixture = fixtureOf(dashboard)
     const importId = await queueFile(fixture, appId, file)
-    await dashboard.db
-      .updateTable('imports')
-      .set({ rows_total: 1200, rows_applied: 1200 })
-      .where('import_id', '=', importId)
-      .execute()
+    await changeImport(dashboard.db, importId, { rows_total: 1200, rows_applied: 1200 })
     const visitor = await signIn(dashboard, email)
     const address = `/apps/${appId}/imports/${importId}`
     expect((await visitor.get(address)).text).toContain(`href="${address}/cancel"`)
@@ -291,11 +285,7 @@ test('HTML in the name of a file, a header, a cell, a user ID or a message is sh
   const { appId, email } = await openAppWith(dashboard, ['u1'])
   const evil = '<img src=x onerror=alert(1)>'
   const { view } = await importFile(fixtureOf(dashboard), appId, `user_id,${evil}\n${evil},${evil}\nu1,a\n`)
-  await dashboard.db
-    .updateTable('imports')
-    .set({ file_name: `${evil}.csv` })
-    .where('import_id', '=', view.import_id)
-    .execute()
+  await changeImport(dashboard.db, view.import_id, { file_name: `${evil}.csv` })
   const bad = await importFile(fixtureOf(dashboard), appId, `user_id,${evil},${evil}\n`)
   expect(bad.view.state).toBe('failed')
   const visitor = await signIn(dashboard, email)

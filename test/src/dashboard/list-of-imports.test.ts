@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { cancelImport } from '@sluice/imports'
 import { expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
+import { changeImport } from '../imports/forced-states.ts'
 import { importFile, queueFile } from '../imports/import-fixture.ts'
 import { fixtureOf, openAppWith } from './import-runs.ts'
 import { openTestDashboard } from './test-dashboard.ts'
@@ -19,7 +20,7 @@ test('the list of imports has filters, and shows who uploaded a file and the sha
   const uploaded = await visitor.postFile(`/apps/${appId}/data-import`, 'people.csv', new Blob(['user_id\nu1\n']))
   const running = uploaded.headers.get('location')?.split('/').at(-1) ?? ''
   const half = { state: 'processing', position: 5, started_at: new Date(), attempt: 1 } as const
-  await dashboard.db.updateTable('imports').set(half).where('import_id', '=', running).execute()
+  await changeImport(dashboard.db, running, half)
   const shown = async (query: string) =>
     [...(await visitor.get(`/apps/${appId}/imports?${query}`)).text.matchAll(/imports\/([0-9a-f-]{36})"/g)].map(
       ([, id]) => id,

@@ -12,6 +12,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { openScratch } from '../environment/scratch.ts'
 import { exportApp } from '../exports/export-fixture.ts'
+import { changeImport, endPause } from '../imports/forced-states.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { type DeletionFixture, openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
 import {
@@ -143,11 +144,7 @@ test.each(stores)(
       const claimed = await claim(fixture, appId, failing)
       const ended = await runImport({ ...fixture.context, storage, settings }, claimed, new AbortController().signal)
       expect(ended).toMatchObject({ outcome })
-      await fixture.database.db
-        .updateTable('imports')
-        .set({ retry_at: null })
-        .where('import_id', '=', failing)
-        .execute()
+      await endPause(fixture.database.db, failing)
     }
     // The mail and the webhook of an import have the name of its file.
     const keys = [Buffer.alloc(32)]
@@ -155,11 +152,7 @@ test.each(stores)(
       url: 'http://127.0.0.1/',
     })
     const named = await queueFile(fixture, appId, 'user_id,age\nbob,1\n')
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ file_name: `${id}.csv` })
-      .where('import_id', '=', named)
-      .execute()
+    await changeImport(fixture.database.db, named, { file_name: `${id}.csv` })
     await runImport(fixture.context, await claim(fixture, appId, named), new AbortController().signal)
     await request(fixture, appId, [id, 'unknown'], schedule.accepted)
     // Another file names an ID that is registered only after the request.

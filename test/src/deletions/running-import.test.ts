@@ -7,6 +7,7 @@ import { lockWaits } from '../environment/database.ts'
 import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { errorChunkOf } from '../imports/error-chunk.ts'
+import { changeImport } from '../imports/forced-states.ts'
 import { claim, importFile, openApp, profilesOf, queueFile, resultOf } from '../imports/import-fixture.ts'
 import { slowReads } from '../imports/slow-storage.ts'
 import { openDeletionFixture, request, runAt, schedule } from './deletion-fixture.ts'
@@ -180,7 +181,7 @@ const kept = [
     'a full disk',
     async (importId: string) => {
       const { db } = fixture.database
-      await db.updateTable('imports').set({ error_file_ends_before_row: 1 }).where('import_id', '=', importId).execute()
+      await changeImport(db, importId, { error_file_ends_before_row: 1 })
       await db.deleteFrom('import_chunks').where('import_id', '=', importId).execute()
     },
   ] as const,

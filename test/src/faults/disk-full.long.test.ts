@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { beforeAll, expect, test } from 'vitest'
 import { openScratch } from '../environment/scratch.ts'
 import { openTestStorage } from '../environment/storage.ts'
+import { endPause } from '../imports/forced-states.ts'
 import {
   claim,
   fixtureSettings,
@@ -104,7 +105,7 @@ test('an import whose changes fill the disk loses the changes, says so, and appl
   const importId = await queueFile(fixture, appId, file, 'text/csv', false, { keepChanges: true })
   const full = await runImport(fixture.context, await claim(fixture, appId, importId), never)
   expect(full).toEqual({ outcome: 'postponed' })
-  await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+  await endPause(fixture.database.db, importId)
   const again = await runImport(fixture.context, await claim(fixture, appId, importId), never)
   expect(again).toMatchObject({ outcome: 'completed' })
   const { view, changesFile } = await resultOf(fixture, appId, importId)
@@ -137,7 +138,7 @@ test('only the import whose error file fills the disk loses its invalid rows', a
   expect(view).toMatchObject({ rows_applied: expected.view.rows_applied, rows_failed: expected.view.rows_failed })
   expect(view).not.toHaveProperty('error_file_ends_before_row')
 
-  await fixture.database.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', largeId).execute()
+  await endPause(fixture.database.db, largeId)
   const again = await runImport(fixture.context, await claim(fixture, largeApp, largeId), never)
   expect(again).toMatchObject({ outcome: 'completed' })
   const large = await resultOf(fixture, largeApp, largeId)

@@ -3,6 +3,7 @@ import type { Storage } from '@sluice/storage'
 import { beforeEach, expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
 import { csvOf, errorLines, openAppWithUsers, rowsOf } from './cancelled-rows.ts'
+import { endLease } from './forced-states.ts'
 import { claim, openImportFixture, queueFile, resultOf } from './import-fixture.ts'
 import { slowReads } from './slow-storage.ts'
 
@@ -27,13 +28,6 @@ async function cancelledMidway(): Promise<string> {
   return importId
 }
 
-const endPause = (importId: string) =>
-  fixture.database.db
-    .updateTable('imports')
-    .set({ lease_until: new Date(0) })
-    .where('import_id', '=', importId)
-    .execute()
-
 test('the report is made by another process if the first one dies: one error file, one mail', async () => {
   const importId = await cancelledMidway()
   const hanging = Promise.withResolvers<never>()
@@ -49,7 +43,7 @@ test('the report is made by another process if the first one dies: one error fil
   const late = reportCancelled({ ...fixture.context, storage: dying })
   await begun.promise
   expect(await reportCancelled(fixture.context)).toEqual([])
-  await endPause(importId)
+  await endLease(fixture.database.db, importId)
   expect(await reportCancelled(fixture.context)).toHaveLength(1)
   const made = await resultOf(fixture, appId, importId)
   // The first process was only paused. No link leads to the file that it writes now.
@@ -71,7 +65,7 @@ test('the report is made without an error file if storage refuses the file repea
     check: () => (isOutage ? Promise.reject(new Error('connection refused')) : Promise.resolve()),
   }
   const tryOnce = async () => {
-    await endPause(importId)
+    await endLease(fixture.database.db, importId)
     return await reportCancelled({ ...fixture.context, storage: refusing })
   }
   for (let tries = 0; tries < 6; tries++) expect(await tryOnce()).toEqual([])

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { dispatchNextInOrder, runImport } from '@sluice/imports'
 import type { Storage } from '@sluice/storage'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { endLease, endPause } from './forced-states.ts'
 import { eachWithApp, importFile, openApp, profilesOf } from './import-fixture.ts'
 
 // If a worker dies, is paused or is slow, or if storage fails, nothing is lost, and nothing is done twice.
@@ -59,17 +60,6 @@ async function mailSubjects(importId: string): Promise<string[]> {
   return mails.map(({ subject }) => subject)
 }
 
-/** Ends the pause before the next try. */
-async function endBackOff(importId: string): Promise<void> {
-  await app.db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
-}
-
-/** Lets the lease of a stale worker run out. */
-async function loseLease(importId: string): Promise<void> {
-  const past = new Date(Date.now() - 1000)
-  await app.db.updateTable('imports').set({ lease_until: past }).where('import_id', '=', importId).execute()
-}
-
 describe('a worker that dies in the middle', () => {
   test('is replaced when its lease has run out; its successor continues after the last committed batch', async () => {
     const importId = await app.queue(file)
@@ -88,7 +78,7 @@ describe('a worker that dies in the middle', () => {
 
     expect(await dispatchNextInOrder(app.context)).toEqual([])
     expect(await app.tryToClaim(importId)).toBeUndefined()
-    await loseLease(importId)
+    await endLease(app.db, importId)
     expect((await dispatchNextInOrder(app.context)).map((next) => next.importId)).toEqual([importId])
     await app.run(importId)
     await expectUndisturbed(importId)
@@ -103,7 +93,7 @@ describe('a worker that dies in the middle', () => {
     const { outcome } = await app.run(importId, { storage })
     expect(outcome).toBe('postponed')
     expect((await app.resultOf(importId)).view.rows_total).toBe(10)
-    await endBackOff(importId)
+    await endPause(app.db, importId)
     await app.run(importId)
     const { view, errorFile } = await app.resultOf(importId)
     expect(view.types).toEqual({ t: 'int' })
@@ -116,7 +106,7 @@ describe('a worker that dies in the middle', () => {
     const warn = vi.spyOn(app.context.log, 'warn')
     const stopped = await app.claim(importId)
     expect(warn).not.toHaveBeenCalled()
-    await loseLease(importId)
+    await endLease(app.db, importId)
     const successor = await app.claim(importId)
     expect(warn.mock.calls).toEqual([
       [{ app_id: app.appId, import_id: importId, attempt: successor.attempt }, expect.stringMatching('taken over')],
@@ -151,7 +141,7 @@ describe('a worker that is paused while it stores the error file', () => {
     }
     const running = app.run(slow, { storage })
     await sleeping
-    await loseLease(importId)
+    await endLease(app.db, importId)
     await app.run(importId)
     wakeUp()
     expect(await running).toEqual({ outcome: 'lost' })
@@ -181,7 +171,7 @@ describe('storage that fails', () => {
     const storage = breakingReads(app.storage, file.length - 40, { reads: 4 })
     const outcomes: string[] = []
     while (outcomes.at(-1) !== 'completed' && outcomes.length < 5) {
-      await endBackOff(importId)
+      await endPause(app.db, importId)
       const { outcome } = await app.run(importId, { storage })
       outcomes.push(outcome)
     }
@@ -199,7 +189,7 @@ describe('storage that fails', () => {
       const { outcome } = await app.run(poisonous, { storage })
       outcomes.push(outcome)
       expect(await app.tryToClaim(poisonous)).toBeUndefined() // it waits for its retry
-      await endBackOff(poisonous)
+      await endPause(app.db, poisonous)
     }
     expect(outcomes).toEqual(['postponed', 'postponed', 'failed'])
     const { view } = await app.resultOf(poisonous)
@@ -221,7 +211,7 @@ describe('storage that fails', () => {
     for (let i = 0; i < 10; i++) {
       const { outcome } = await app.run(importId, { storage: unreachable })
       expect(outcome).toBe('postponed')
-      await endBackOff(importId)
+      await endPause(app.db, importId)
     }
     await app.run(importId)
     await expectUndisturbed(importId)
@@ -237,7 +227,7 @@ describe('storage that fails', () => {
     }
     const { outcome } = await app.run(importId, { storage: full })
     expect(outcome).toBe('postponed')
-    await endBackOff(importId)
+    await endPause(app.db, importId)
     await app.run(importId)
     await expectUndisturbed(importId)
   })
@@ -259,7 +249,7 @@ describe('storage that fails', () => {
     const importId = await app.queue(file)
     for (let i = 0; i < 3; i++) {
       await app.claim(importId)
-      await loseLease(importId)
+      await endLease(app.db, importId)
     }
     const { outcome } = await app.run(importId)
     expect(outcome).toBe('failed')

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { until } from '../environment/wait.ts'
 import { exportApp, request, runNext, storedFile } from '../exports/export-fixture.ts'
+import { endLease } from './forced-states.ts'
 import { eachWithApp } from './import-fixture.ts'
 
 // Imports ignore the columns of disabled keys. A batch keeps the state of the keys with which it began.
@@ -227,11 +228,7 @@ describe('a key that is disabled while an import runs', () => {
     const successor = { outcome: undefined as unknown }
     const importId = await importAround(async (importId) => {
       await set(false, 'plan')
-      await app.db
-        .updateTable('imports')
-        .set({ lease_until: new Date(0) })
-        .where('import_id', '=', importId)
-        .execute()
+      await endLease(app.db, importId)
       const claimed = await app.tryToClaim(importId)
       assert(claimed)
       successor.outcome = app.run(claimed)

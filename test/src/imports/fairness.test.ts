@@ -2,17 +2,12 @@ import { gzipSync } from 'node:zlib'
 import { sql } from '@sluice/database'
 import { cancelImport, claimImport, claimNext, dispatchNextInOrder, importBacklog, runImport } from '@sluice/imports'
 import { beforeEach, describe, expect, test } from 'vitest'
-import {
-  claim,
-  type ImportFixture,
-  openApp,
-  openImportFixture,
-  profilesOf,
-  queueFile,
-  resultOf,
-} from './import-fixture.ts'
+import { openBeforeEach } from '../environment/opened.ts'
+import { changeImport } from './forced-states.ts'
+import { claim, openApp, openImportFixture, profilesOf, queueFile, resultOf } from './import-fixture.ts'
 
-let fixture: ImportFixture
+// Every slice is over after its first batch.
+const fixture = openBeforeEach(() => openImportFixture({ IMPORT_SLICE: '1ms', BATCH_ROWS: '2', INFERENCE_ROWS: '3' }))
 let [appId, otherId] = [0, 0]
 const noShutdown = new AbortController().signal
 const users = Array.from({ length: 30 }, (_, user) => `u${user}`)
@@ -21,11 +16,8 @@ const long = `user_id,a,n\n${rows}`
 const small = 'user_id,a\nu1,1\n'
 
 beforeEach(async () => {
-  // Every slice is over after its first batch.
-  fixture = await openImportFixture({ IMPORT_SLICE: '1ms', BATCH_ROWS: '2', INFERENCE_ROWS: '3' })
   appId = await openApp(fixture, users)
   otherId = await openApp(fixture, users)
-  return () => fixture.close()
 })
 
 /** Dispatches the imports that are next in order, and lets more time pass than a claim takes. */
@@ -153,11 +145,7 @@ describe('of the imports that wait for a worker', () => {
   /** Queues an import of `app`, or of a new app, with `bytes` as the size of its file. Returns the import's ID. */
   async function queueOf(bytes: number, app?: number): Promise<string> {
     const importId = await queueFile(fixture, app ?? (await openApp(fixture, users)), small)
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ stored_size: bytes })
-      .where('import_id', '=', importId)
-      .execute()
+    await changeImport(fixture.database.db, importId, { stored_size: bytes })
     return importId
   }
   const fair = () => ({ ...fixture.context, settings: { ...fixture.context.settings, IMPORT_SLICE: 30_000 } })
@@ -233,8 +221,6 @@ describe('of the imports that wait for a worker', () => {
       expect((await importBacklog(fixture.database.db)).runnable).toBe(rows[0]?.runnable)
       return rows[0]?.runnable
     }
-    const set = async (importId: string, change: { retry_at?: Date; state?: 'awaiting_upload' }) =>
-      await fixture.database.db.updateTable('imports').set(change).where('import_id', '=', importId).execute()
     await claim(fixture, appId, await queueFile(fixture, appId, long))
     for (let time = 0; time < 3; time++) await queueFile(fixture, appId, small)
     expect(await count()).toBe(1)
@@ -243,11 +229,11 @@ describe('of the imports that wait for a worker', () => {
     const postponed = await queueFile(fixture, otherId, small)
     await queueFile(fixture, otherId, small)
     expect(await count()).toBe(3)
-    await set(postponed, { retry_at: new Date(Date.now() + 50_000) })
+    await changeImport(fixture.database.db, postponed, { retry_at: new Date(Date.now() + 50_000) })
     expect(await count()).toBe(2)
     const awaited = await queueFile(fixture, await openApp(fixture), small)
     expect(await count()).toBe(3)
-    await set(awaited, { state: 'awaiting_upload' })
+    await changeImport(fixture.database.db, awaited, { state: 'awaiting_upload' })
     expect(await count()).toBe(2)
   })
 })

@@ -17,6 +17,7 @@ import {
   uploadKey,
 } from '@sluice/imports'
 import { describe, expect, test } from 'vitest'
+import { endPause } from './forced-states.ts'
 import { eachWithApp } from './import-fixture.ts'
 
 // Guard rails: the whole file is checked before its first row, and above a bound the import is held
@@ -204,7 +205,7 @@ describe('the check', () => {
     }
     expect(await app.run(claim, { storage })).toEqual({ outcome: 'postponed' })
     expect(await rowOf(importId)).toMatchObject({ check_passed: true, position: 0, rows_total: 0, holds_order: true })
-    await sql`update imports set retry_at = null`.execute(app.db)
+    await endPause(app.db, importId)
     await app.run(importId)
     expect((await app.resultOf(importId)).view).toMatchObject({ state: 'completed', rows_total: 10, rows_applied: 10 })
   })

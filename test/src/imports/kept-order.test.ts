@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { cancelImport, claimImport, findImports, noticeUploads, runImport, showDetails } from '@sluice/imports'
 import { describe, expect, test } from 'vitest'
 import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
+import { queueUpload } from './forced-states.ts'
 import { claim } from './import-fixture.ts'
 
 const app = eachWithAppInOrder()
@@ -108,11 +109,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     await app.age(later, 60)
     const claimOfLater = await db.startTransaction().execute()
     const claimed = await claim({ ...app.fixture, context: { ...app.context, db: claimOfLater } }, app.appId, later)
-    await db
-      .updateTable('imports')
-      .set({ state: 'queued', queued_at: new Date() })
-      .where('import_id', '=', earlier)
-      .execute()
+    await queueUpload(db, earlier)
     const claimOfEarlier = await db.startTransaction().setIsolationLevel('repeatable read').execute()
     await sql`select from imports`.execute(claimOfEarlier) // settles the snapshot
     await claimOfLater.commit().execute()

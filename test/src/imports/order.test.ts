@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
 import { until } from '../environment/wait.ts'
 import { eachWithAppInOrder, smallFile } from './app-in-order.ts'
+import { queueUpload } from './forced-states.ts'
 import { openApp, queueFile } from './import-fixture.ts'
 
 // The order of an app's imports: which one is next, and which ones wait (design.md §3 and §4).
@@ -56,11 +57,7 @@ describe('the next import of an app', () => {
     // The later import may overtake the earlier one, whose file arrives at that very moment.
     const racing = await app.db.transaction().execute(async (tx) => {
       expect(await claimImport({ ...app.context, db: tx }, { appId: app.appId, importId: later })).toBeDefined()
-      await app.db
-        .updateTable('imports')
-        .set({ state: 'queued', queued_at: new Date() })
-        .where('import_id', '=', earlier)
-        .execute()
+      await queueUpload(app.db, earlier)
       const claiming = app.tryToClaim(earlier)
       await until('the claim to wait for the other one', async () => (await lockWaits(app.db)).length > 0)
       return { claiming }

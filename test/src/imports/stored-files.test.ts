@@ -12,6 +12,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { openBeforeEach } from '../environment/opened.ts'
 import { unfinishedUploads } from '../environment/storage.ts'
 import { until } from '../environment/wait.ts'
+import { changeImport, endDaysAgo } from './forced-states.ts'
 import { importFile, openApp, openImportFixture, queueFile } from './import-fixture.ts'
 
 // How long an import's files can be read, and when they are removed.
@@ -47,11 +48,10 @@ describe('stored files', () => {
   /** Lets time pass for an import's link and files. */
   async function passTime(importId: string, ms: number): Promise<void> {
     const earlier = (column: string) => sql<Date>`${sql.ref(column)} - make_interval(secs => ${ms / 1000}::float8)`
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ finished_at: earlier('finished_at'), file_links_expire_at: earlier('file_links_expire_at') })
-      .where('import_id', '=', importId)
-      .execute()
+    await changeImport(fixture.database.db, importId, {
+      finished_at: earlier('finished_at'),
+      file_links_expire_at: earlier('file_links_expire_at'),
+    })
   }
 
   // design.md §3, Error file.
@@ -128,11 +128,7 @@ describe('stored files', () => {
     const old = new Date(Date.now() - 30 * 86_400_000)
     for (const [i, { view }] of [first, second].entries()) {
       const finished_at = new Date(old.getTime() + i * 1000)
-      await fixture.database.db
-        .updateTable('imports')
-        .set({ finished_at })
-        .where('import_id', '=', view.import_id)
-        .execute()
+      await changeImport(fixture.database.db, view.import_id, { finished_at })
     }
     await removeOldFiles({ ...fixture.context, storage: stubborn })
     const left = await fixture.database.db
@@ -186,11 +182,7 @@ describe('stored files', () => {
     const key = `apps/${appId}/imports/${view.import_id}/upload`
     expect(await removeOldFiles(fixture.context)).toBe(0)
     expect(await fixture.storage.stat(key)).toBeDefined()
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ finished_at: new Date(Date.now() - 7 * 86_400_000 - 1000) })
-      .where('import_id', '=', view.import_id)
-      .execute()
+    await endDaysAgo(fixture.database.db, view.import_id, 7)
     expect(await removeOldFiles(fixture.context)).toBe(1)
     expect(await fixture.storage.stat(key)).toBeUndefined()
     expect(await removeOldFiles(fixture.context)).toBe(0)
@@ -198,20 +190,11 @@ describe('stored files', () => {
     expect(await followFileLink({ db: fixture.database.db, storage: fixture.storage }, 'errors', token)).toBe('expired')
   })
 
-  /** Makes an import have ended `days` days ago. */
-  const endDaysAgo = async (importId: string, days: number) => {
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ finished_at: new Date(Date.now() - days * 86_400_000 - 1000) })
-      .where('import_id', '=', importId)
-      .execute()
-  }
-
   test('of a cancelled import are removed like those of any other, but not before its report', async () => {
     const importId = await queueFile(fixture, appId, file)
     const key = `apps/${appId}/imports/${importId}/upload`
     await cancelImport(fixture.database.db, { appId, importId })
-    await endDaysAgo(importId, 7)
+    await endDaysAgo(fixture.database.db, importId, 7)
     expect(await removeOldFiles(fixture.context)).toBe(0)
     await reportCancelled(fixture.context)
     expect(await fixture.storage.stat(key)).toBeDefined()
@@ -232,9 +215,9 @@ describe('stored files', () => {
     await reportCancelled(fixture.context)
     await fixture.storage.write(key, Buffer.from(file), 'text/csv')
     expect(await noticeUploads(fixture.context)).toEqual({ queued: 0, expired: 0 })
-    await endDaysAgo(importId, 1)
+    await endDaysAgo(fixture.database.db, importId, 1)
     expect(await removeOldFiles(fixture.context)).toBe(0)
-    await endDaysAgo(importId, 2)
+    await endDaysAgo(fixture.database.db, importId, 2)
     expect(await removeOldFiles(fixture.context)).toBe(1)
     expect(await fixture.storage.stat(key)).toBeUndefined()
   })

@@ -2,6 +2,7 @@ import { sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import pg from 'pg'
 import { expect } from 'vitest'
+import { endPause } from './forced-states.ts'
 import {
   claim,
   type ImportFixture,
@@ -39,7 +40,7 @@ export async function openTriesFixture(): Promise<TriesFixture> {
   const { db } = fixture.database
 
   async function runOnce(importId: string, context = fixture.context): Promise<string> {
-    await db.updateTable('imports').set({ retry_at: null }).where('import_id', '=', importId).execute()
+    await endPause(db, importId)
     return (await runImport(context, await claim(fixture, appId, importId), noShutdown)).outcome
   }
 

@@ -6,6 +6,7 @@ import { until } from '../environment/wait.ts'
 import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
+import { endLease, endPause } from './forced-states.ts'
 import { hold, release } from './holds.ts'
 import { claim, type ImportFixture, importFile, openApp, queueFile, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
@@ -76,7 +77,7 @@ test('a batch whose writes take longer than a transaction may is cut smaller, an
   const run = async () => (await runImport(fixture.context, await claim(fixture, app, importId), noShutdown)).outcome
   expect(await run()).toBe('postponed')
   expect(await tries.triesOf(importId)).toBe(0)
-  await fixture.database.db.updateTable('imports').set({ retry_at: null }).execute()
+  await endPause(fixture.database.db, importId)
   expect(await run()).toBe('completed')
   expect((await resultOf(fixture, app, importId)).view).toMatchObject({ rows_total: 50, rows_applied: 50 })
 }, 120_000)
@@ -149,10 +150,7 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     proxy.set({ kind: 'stall' })
     const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
     expect((await runImport({ ...context, settings }, claimed, noShutdown)).outcome).toBe('lost')
-    await fixture.database.db
-      .updateTable('imports')
-      .set({ lease_until: new Date(0) })
-      .execute()
+    await endLease(fixture.database.db, importId)
     await claim(fixture, appId, importId)
     expect(await tries.triesOf(importId)).toBe(2)
     return importId

@@ -6,6 +6,7 @@ import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { errorChunkOf } from './error-chunk.ts'
+import { endLease, endPause } from './forced-states.ts'
 import { hold, release } from './holds.ts'
 import { claim, type ImportFixture, openApp, queueFile, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, failBatches, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
@@ -96,7 +97,7 @@ describe('a transaction that runs out of time', () => {
 
 /** Runs one try of an import of any app. */
 async function runOf(app: number, importId: string, context = fixture.context): Promise<string> {
-  await fixture.database.db.updateTable('imports').set({ retry_at: null }).execute()
+  await endPause(fixture.database.db, importId)
   return (await runImport(context, await claim(fixture, app, importId), new AbortController().signal)).outcome
 }
 
@@ -145,8 +146,7 @@ describe('a batch that commits without its worker learning of it', () => {
     }
     expect(await tries.runOnce(importId, { ...fixture.context, storage: slow })).toBe('lost')
     expect((await resultOf(fixture, appId, importId)).view).toMatchObject({ state: 'processing', rows_total: 4 })
-    const past = new Date(Date.now() - 1_000)
-    await fixture.database.db.updateTable('imports').set({ lease_until: past }).execute()
+    await endLease(fixture.database.db, importId)
     expect(await tries.runOnce(importId)).toBe('completed')
     const { view, errorFile } = await resultOf(fixture, appId, importId)
     expect(view).toMatchObject({ rows_total: 4, rows_failed: 2 })

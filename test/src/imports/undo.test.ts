@@ -9,6 +9,7 @@ import { request, runAt, schedule } from '../deletions/deletion-fixture.ts'
 import { openBeforeAll } from '../environment/opened.ts'
 import { propertyRuns } from '../environment/property-runs.ts'
 import { fileOf, options, someRows, users } from './changed-files.ts'
+import { endLease } from './forced-states.ts'
 import {
   claim,
   type ImportFixture,
@@ -206,7 +207,7 @@ test('an undo that is cancelled, or whose worker wakes up after its successor ha
 
   const undoId = await undoImport(fixture.context, { appId, importId: view.import_id })
   const sleeper = await claim(fixture, appId, undoId)
-  await sql`update imports set lease_until = now() - interval '1 s' where import_id = ${undoId}`.execute(db)
+  await endLease(db, undoId)
   const ended = await runImport(fixture.context, await claim(fixture, appId, undoId), new AbortController().signal)
   expect(ended).toMatchObject({ outcome: 'completed' })
   expect(await runImport(fixture.context, sleeper, new AbortController().signal)).toEqual({ outcome: 'lost' })

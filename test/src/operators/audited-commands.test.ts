@@ -8,6 +8,7 @@ import { registerKeys } from '@sluice/profiles'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
+import { holdImport } from '../imports/forced-states.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
@@ -81,7 +82,7 @@ const recorded: Record<string, Recorded> = {
     what: 'import.approve',
     async args() {
       const importId = await queued()
-      await database.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+      await holdImport(database.db, importId)
       return [importId]
     },
   },

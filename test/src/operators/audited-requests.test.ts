@@ -2,6 +2,7 @@ import { type AuditAction, auditLogPage } from '@sluice/audit-log'
 import { expect, test } from 'vitest'
 import { type App, openApp, openTestApi, send } from '../api/test-api.ts'
 import { openBeforeAll } from '../environment/opened.ts'
+import { holdImport } from '../imports/forced-states.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 
 // Whatever a request to the API changes leaves its entry in the audit log. A new route must join one of the lists here.
@@ -32,7 +33,7 @@ const apiRecorded: Record<
     what: 'import.approve',
     async do(app) {
       const importId = await queueFile(api, app.appId, 'user_id,a\nalice,1\n')
-      await api.database.db.updateTable('imports').set({ state: 'held' }).where('import_id', '=', importId).execute()
+      await holdImport(api.database.db, importId)
       const path = `/v3/user_profiles/bulk_import/${importId}/approve`
       return { ...(await send(api, app, path, undefined, { method: 'POST' })), target: importId }
     },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../environment/database.ts'
 import { runSluice } from '../environment/sluice-command.ts'
 import { openTestBucket, type TestBucket } from '../environment/storage.ts'
+import { changeImport } from '../imports/forced-states.ts'
 import { queueFile } from '../imports/import-fixture.ts'
 import { sluice } from './command-line.ts'
 
@@ -35,11 +36,7 @@ const queued = (appId: number) => queueFile({ database, storage: bucket.storage 
 async function failed(appId: number, minutesAgo = 0): Promise<string> {
   const importId = await queued(appId)
   const finishedAt = new Date(Date.now() - minutesAgo * 60_000)
-  await database.db
-    .updateTable('imports')
-    .set({ state: 'failed', finished_at: finishedAt })
-    .where('import_id', '=', importId)
-    .execute()
+  await changeImport(database.db, importId, { state: 'failed', finished_at: finishedAt })
   return importId
 }
 
@@ -106,7 +103,7 @@ test('of an import and its retries only the last one counts; what cannot be retr
     .where('retry_of', '=', first)
     .execute()
   const gone = await failed(two)
-  await database.db.updateTable('imports').set({ files_removed_at: new Date() }).where('import_id', '=', gone).execute()
+  await changeImport(database.db, gone, { files_removed_at: new Date() })
   const { json } = await run('retry', '--all', '--state', 'failed', '--dry-run')
   expect(json).toEqual({
     count: 2,
@@ -153,11 +150,7 @@ test('the app and the times of the requests choose among unfinished imports', as
   const [one, two] = apps
   const [old, recent] = [await queued(one), await queued(one)]
   await queued(two)
-  await database.db
-    .updateTable('imports')
-    .set({ requested_at: new Date(Date.now() - 180 * 60_000) })
-    .where('import_id', '=', old)
-    .execute()
+  await changeImport(database.db, old, { requested_at: new Date(Date.now() - 180 * 60_000) })
   const list = async (...args: string[]) => {
     const { json } = await run('cancel', '--all', '--app', String(one), ...args)
     return (json as { imports: { import_id: string }[] }).imports.map(({ import_id: id }) => id)

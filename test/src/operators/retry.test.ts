@@ -12,6 +12,7 @@ import {
 import { registerUsers } from '@sluice/profiles'
 import { beforeEach, expect, test } from 'vitest'
 import { openBeforeEach } from '../environment/opened.ts'
+import { changeImport, endDaysAgo } from '../imports/forced-states.ts'
 import { claim, importFile, openApp, openImportFixture, profilesOf, queueFile } from '../imports/import-fixture.ts'
 
 // A failed or cancelled import is imported again (docs/operations.md, Retrying and finding imports).
@@ -76,14 +77,12 @@ test('both imports share the file: nothing is written, and it stays until the re
   const retryId = await retry(importId)
   const stored = `apps/${appId}/imports/${importId}/upload`
   expect(await fixture.storage.stat(`apps/${appId}/imports/${retryId}/upload`)).toBeUndefined()
-  const endLongAgo = (id: string) =>
-    sql`update imports set finished_at = now() - interval '99 days' where import_id = ${id}`.execute(db)
-  await endLongAgo(importId)
+  await endDaysAgo(db, importId, 99)
   expect(await removeOldFiles(fixture.context)).toBe(0)
   expect(await run(retryId)).toMatchObject({ state: 'completed', rows_applied: 2 })
   expect(await removeOldFiles(fixture.context)).toBe(0)
   expect(await fixture.storage.stat(stored)).toBeDefined()
-  await endLongAgo(retryId)
+  await endDaysAgo(db, retryId, 99)
   while ((await removeOldFiles(fixture.context)) > 0);
   expect(await fixture.storage.stat(stored)).toBeUndefined()
 })
@@ -121,12 +120,12 @@ test('what completed, runs, waits, expired or is no longer stored is not retried
   const retryId = await retry(importId)
   await expect(retry(importId)).rejects.toThrow(`as ${retryId}`)
   const expired = await cancelled()
-  await sql`update imports set state = 'expired' where import_id = ${expired}`.execute(db)
+  await changeImport(db, expired, { state: 'expired' })
   await expect(retry(expired)).rejects.toThrow('no longer stored')
   const removed = await cancelled()
   await fixture.storage.removeAll(`apps/${appId}/imports/${removed}/`)
   await expect(retry(removed)).rejects.toThrow('no longer stored')
-  await sql`update imports set files_removed_at = now() where import_id = ${removed}`.execute(db)
+  await changeImport(db, removed, { files_removed_at: new Date() })
   await expect(retry(removed)).rejects.toThrow(RetryRefused)
 })
 
@@ -142,7 +141,7 @@ test('users who were deleted since the first import get nothing from its retry, 
   expect(await run(retryId)).toMatchObject({ state: 'completed' })
   expect(await profilesOf(fixture, appId)).toEqual({ alice: {}, bob: { age: 2 } })
   const later = await cancelled()
-  await sql`update imports set data_order = 0 where import_id = ${later}`.execute(db)
+  await changeImport(db, later, { data_order: 0 })
   await expect(retry(later)).rejects.toThrow('no longer stored')
 })
 

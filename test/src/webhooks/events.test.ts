@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { openDeletionFixture, schedule } from '../deletions/deletion-fixture.ts'
 import { openBeforeEach } from '../environment/opened.ts'
 import { request, runNext, show } from '../exports/export-fixture.ts'
+import { changeImport } from '../imports/forced-states.ts'
 import { claim, importFile, openApp, queueFile } from '../imports/import-fixture.ts'
 import { localRule, localSettings } from './webhook-fixture.ts'
 
@@ -147,7 +148,7 @@ describe('a deletion date', () => {
   test('removes the names of files from deliveries that are still kept', async () => {
     const importId = await queueFile(fixture, appId, 'user_id,name\nalice,Alice\n')
     const db = fixture.database.db
-    await db.updateTable('imports').set({ file_name: 'alice.csv' }).where('import_id', '=', importId).execute()
+    await changeImport(db, importId, { file_name: 'alice.csv' })
     await cancelImport(db, { appId, importId })
     await reportCancelled(fixture.context)
     expect((await bodies())[0]?.data.file_name).toBe('alice.csv')
