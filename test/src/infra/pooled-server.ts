@@ -8,12 +8,13 @@ interface Due {
   of: 'parse' | 'close' | 'sync'
   name: string
   /** Whether the client expects the answer. The pooler's own messages have answers that the client must not see. */
-  isClients: boolean
+  isForClient: boolean
 }
 
 /** Settings that PgBouncer copies from a client's connection to the borrowed connection to Postgres. */
 const trackedSettings = ['application_name', 'client_encoding', 'DateStyle', 'TimeZone']
 
+/** A connection to Postgres that clients of the pooler borrow in turn. It keeps their prepared statements apart. */
 export class PooledServer {
   /** Receives what Postgres answers to the client that has borrowed the connection. */
   onMessage: (message: Message) => void = () => {}
@@ -105,8 +106,8 @@ export class PooledServer {
     return last === undefined ? this.#prepared.has(name) : last.of === 'parse'
   }
 
-  #sendDue(bytes: Buffer, of: Due['of'], name: string, isClients: boolean): void {
-    this.#due.push({ of, name, isClients })
+  #sendDue(bytes: Buffer, of: Due['of'], name: string, isForClient: boolean): void {
+    this.#due.push({ of, name, isForClient })
     this.#stream.write(bytes)
   }
 
@@ -118,7 +119,7 @@ export class PooledServer {
     const due = this.#due.shift()
     if (due?.of === 'parse' && due.name !== '') this.#prepared.add(due.name)
     if (due?.of === 'close') this.#prepared.delete(due.name)
-    return due?.isClients ?? true
+    return due?.isForClient ?? true
   }
 
   async #column(query: string): Promise<string[]> {

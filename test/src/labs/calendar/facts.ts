@@ -9,7 +9,7 @@ import type { Calendar } from './calendar.ts'
 /** Something that the service dates. */
 export interface Fact {
   what: string
-  /** When somebody does what begins it. */
+  /** When it begins. */
   made: string
   /** Begins it. Returns a function that reads its state. */
   make(calendar: Calendar): Promise<() => Promise<string>>

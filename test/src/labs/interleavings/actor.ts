@@ -1,16 +1,16 @@
 import { EventEmitter, once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import type { Action, ActionName } from './actions.ts'
 import { type Gate, startGate } from './gate.ts'
-import type { Operation, OperationName } from './operations.ts'
 
 /** Someone who works on the database: a thread with modules and connections of its own, behind a gate. */
 export interface Actor extends EventEmitter {
   gate: Gate
-  /** The result of the operation; undefined while it runs. */
+  /** The result of the action; undefined while it runs. */
   result: { value: unknown } | { error: string } | undefined
   /** The process IDs that its sessions in Postgres had when it died; undefined as long as it lives. */
   sessionsAtDeath: readonly number[] | undefined
-  start<Name extends OperationName>(name: Name, argument: Operation<Name>): void
+  start<Name extends ActionName>(name: Name, argument: Action<Name>): void
   /** Ends the actor as the death of its process does. */
   kill(): Promise<void>
   close(): Promise<void>

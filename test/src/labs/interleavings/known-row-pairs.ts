@@ -13,12 +13,12 @@ const file = `${first}u3,c,b\nu3,a,b\n`
 const newValues = 'user_id,k,l\nu1,c,new\nu2,c,new\nu3,c,new\nu4,c,new\nu3,d,new\nu3,c,new\n'
 const rowByRow = true
 
-/** A repeated file and another operation. */
+/** A repeated file and another action. */
 interface RepeatedFile {
   name: string
   preemptions: number
   isSerial?: boolean
-  /** Prepares what is needed before the orders. Returns the operations. */
+  /** Prepares what is needed before the orders. Returns the actions. */
   starts(on: { fixture: ActorsFixture; appId: number; importId: string }): Promise<readonly Start[]>
   /** Profiles of u1 to u4 that may remain, as JSON. */
   leaves: readonly string[]
@@ -81,7 +81,7 @@ const update = (appId: number, userId: string): Start => ({
   argument: { appId, userId, entries: [{ key: 'k', type: 'string', value: 'later' }] },
 })
 
-/** A take-over of a repeated file by a worker that shuts down before the first one continues, and another operation. */
+/** A take-over of a repeated file by a worker that shuts down before the first one continues, and another action. */
 const takeOver = (name: string, other?: { start: (appId: number) => Start; leaves: string }): Overlap =>
   repeated({
     name,

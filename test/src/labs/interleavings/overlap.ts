@@ -1,9 +1,9 @@
 import { openApp, queueFile } from '../../imports/import-fixture.ts'
+import type { Action, ActionName, Cut } from './actions.ts'
 import { type ActorsFixture, finishImport, remainsOf } from './fixture.ts'
-import type { Cut, Operation, OperationName } from './operations.ts'
 
 /** What an actor does in an order. */
-export type Start = { [Name in OperationName]: { name: Name; argument: Operation<Name> } }[OperationName]
+export type Start = { [Name in ActionName]: { name: Name; argument: Action<Name> } }[ActionName]
 
 /** One order: what its actors do, and what must hold afterwards. */
 export interface Scene {
@@ -14,7 +14,7 @@ export interface Scene {
   check?(remains: unknown): string[]
 }
 
-/** Operations of two or more actors at the same time. */
+/** Actions of two or more actors at the same time. */
 export interface Overlap {
   name: string
   /**
@@ -72,10 +72,10 @@ interface OneImport {
   importId: string
 }
 
-/** Operations on one import of an app, of which `starts` prepares what is needed before them. */
+/** Actions on one import of an app, of which `starts` prepares what is needed before them. */
 interface ImportOverlap extends Omit<Overlap, 'open'> {
   starts(on: OneImport): Promise<Scene['starts']>
-  /** Precedes the end of the import, after the operations. */
+  /** Precedes the end of the import, after the actions. */
   beforeEnd?(on: OneImport): Promise<void>
   check?: Scene['check']
 }

@@ -104,7 +104,7 @@ const maintenance = onOneImport({
   },
 })
 
-/** An approval of a held import, whose time for approval is over, and other operations. */
+/** An approval of a held import, whose time for approval is over, and other actions. */
 export const approval = (name: string, ...others: ((appId: number, importId: string) => Start)[]): Overlap => ({
   name: `an approval and ${name}`,
   ...{ isSerial: true, preemptions: 2 },
@@ -199,7 +199,7 @@ export const firstRequests = (name: string, count: number): Overlap => ({
   },
 })
 
-/** Every pair of operations whose overlap matters. */
+/** Every pair of actions whose overlap matters. */
 export const pairs: readonly Overlap[] = [
   ...[claimed, abandoned, twoImports, newKey('int', 99, 1), newKey('string', 'old', 2), deletion],
   ...[cancel, maintenance, firstRequests('two', 2), pause],

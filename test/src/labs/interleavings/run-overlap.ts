@@ -79,7 +79,7 @@ async function playOrder(fixture: ActorsFixture, overlap: Overlap, plan: OrderPl
   const actors = fixture.actors.slice(0, scene.starts.length)
   for (const [index, { name, argument }] of scene.starts.entries()) {
     const actor = actors[index]
-    if (actor === undefined) throw new Error(`${overlap.name} has more operations than there are actors`)
+    if (actor === undefined) throw new Error(`${overlap.name} has more actions than there are actors`)
     actor.gate.isOpen = false
     actor.start(name, argument as never)
   }

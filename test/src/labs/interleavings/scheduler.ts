@@ -22,7 +22,7 @@ const longestPauseMs = 50
 const stuckMs = 20_000
 
 /**
- * Runs operations that have been started to their end, one statement at a time. Returns all decisions. Throws if
+ * Runs actions that have been started to their end, one statement at a time. Returns all decisions. Throws if
  * nothing proceeds for 20 s.
  */
 export async function runOrder(

@@ -148,7 +148,7 @@ const twoImports: Overlap = {
   },
 }
 
-/** Operations of three actors, in places where mechanisms meet. In some orders, one of the actors dies. */
+/** Actions of three actors, in places where mechanisms meet. In some orders, one of the actors dies. */
 export const triples: readonly Overlap[] = [
   ...[cancelledTakeOver, updatedTakeOver, deletion, undo, pause, twoImports],
   approval(

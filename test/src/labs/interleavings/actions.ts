@@ -29,8 +29,8 @@ export interface Cut {
   rowByRow?: boolean
 }
 
-/** The operations that actors run, with their arguments: functions of the product, or short sequences of them. */
-interface Operations {
+/** The actions that actors run, with their arguments: functions of the product, or short sequences of them. */
+interface Actions {
   warmUp: undefined
   /** Claims an import and runs it to its end. */
   claimAndRun: ImportId & Cut
@@ -59,13 +59,13 @@ interface Operations {
   firstRequest: { token: string; key: string; body: unknown }
 }
 
-export type OperationName = keyof Operations
-export type Operation<Name extends OperationName> = Operations[Name]
+export type ActionName = keyof Actions
+export type Action<Name extends ActionName> = Actions[Name]
 
 /** Number of connections of an actor. They are opened before the gate closes. */
 const connections = 3
 
-export async function openOperations({ databaseUrl, storage: storageEnvironment, environment }: ActorSettings) {
+export async function openActions({ databaseUrl, storage: storageEnvironment, environment }: ActorSettings) {
   const { db, close } = connect(databaseUrl, { connections })
   const at = readSettings(storageEnvironment, storageSettings)
   const storage = openStorage(at)
@@ -74,7 +74,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   const context = { db, storage, settings, log: pino({ level: 'silent' }) }
   let api: ReturnType<typeof openApi> | undefined
   const openApi = async () => {
-    // Most operations do without it, and loading it costs more than all the rest.
+    // Most actions do without it, and loading it costs more than all the rest.
     const { buildApi } = await import('@sluice/api-app/src/api.ts')
     return buildApi({ ...context, apiUrl: settings.API_URL })
   }
@@ -92,7 +92,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
     return claim === undefined ? 'not claimed' : await run(claim, id)
   }
 
-  const operations: { [Name in OperationName]: (argument: Operation<Name>) => Promise<unknown> } = {
+  const actions: { [Name in ActionName]: (argument: Action<Name>) => Promise<unknown> } = {
     async warmUp() {
       // Each connection is held until all of them are open.
       const allOpen = Promise.withResolvers<void>()
@@ -157,7 +157,7 @@ export async function openOperations({ databaseUrl, storage: storageEnvironment,
   }
   return {
     run: (name: string, argument: unknown) =>
-      (operations[name as OperationName] as (argument: unknown) => Promise<unknown>)(argument),
+      (actions[name as ActionName] as (argument: unknown) => Promise<unknown>)(argument),
     async close() {
       await (await api)?.close()
       storage.close()
