@@ -21,8 +21,7 @@ const file = 'user_id,city\nann,Graz\nbob,Linz\nnobody,Wien\n'
 const noShutdown = new AbortController().signal
 
 /** Runs the tries of an app's imports one by one. */
-export interface TriesFixture {
-  fixture: ImportFixture
+export interface TriesFixture extends ImportFixture {
   appId: number
   queue(): Promise<string>
   runOnce(importId: string, context?: ImportFixture['context']): Promise<string>
@@ -33,7 +32,7 @@ export interface TriesFixture {
   lockProfile(): Promise<() => Promise<void>>
 }
 
-/** Opens an import fixture with an app that has two of the users of {@link file}. `fixture.close` closes it. */
+/** Opens an import fixture with an app that has two of the users of {@link file}. */
 export async function openTriesFixture(): Promise<TriesFixture> {
   const fixture = await openImportFixture({ IMPORT_ATTEMPTS: String(attempts) })
   const appId = await openApp(fixture, ['ann', 'bob'])
@@ -45,7 +44,7 @@ export async function openTriesFixture(): Promise<TriesFixture> {
   }
 
   return {
-    fixture,
+    ...fixture,
     appId,
     queue: () => queueFile(fixture, appId, file),
     runOnce,
@@ -88,10 +87,10 @@ export function raise(code: string): string {
 /** Expects that a try does not count if `statement` ends each of its batches, and that the import completes later. */
 export async function expectUncounted(tries: TriesFixture, statement: string): Promise<void> {
   const importId = await tries.queue()
-  await failBatches(tries.fixture, statement)
+  await failBatches(tries, statement)
   for (let attempt = 0; attempt < attempts + 2; attempt++) expect(await tries.runOnce(importId)).toBe('postponed')
   expect(await tries.triesOf(importId)).toBe(0)
-  await sql`drop trigger fail_batch on imports`.execute(tries.fixture.database.db)
+  await sql`drop trigger fail_batch on imports`.execute(tries.database.db)
   expect(await tries.runOnce(importId)).toBe('completed')
   await tries.expectCompleted(importId)
 }

@@ -2,26 +2,19 @@ import { connect, sql } from '@sluice/database'
 import { runImport } from '@sluice/imports'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { lockWaits } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
 import { untilInTrigger } from '../faults/harness/import-states.ts'
 import { throughProxy } from '../faults/harness/servers.ts'
 import { startTcpProxy, type TcpProxy } from '../faults/harness/tcp-proxy.ts'
 import { endLease, endPause } from './forced-states.ts'
 import { hold, release } from './holds.ts'
-import { claim, type ImportFixture, importFile, openApp, queueFile, resultOf } from './import-fixture.ts'
+import { claim, importFile, openApp, queueFile, resultOf } from './import-fixture.ts'
 import { attempts, expectUncounted, openTriesFixture, raise, type TriesFixture } from './tries-fixture.ts'
 
 // Faults of tries.test.ts that last until a limit of Postgres or of the connection, and further reasons of Postgres.
 const noShutdown = new AbortController().signal
-let tries: TriesFixture
-let fixture: ImportFixture
-let appId: number
-
-beforeEach(async () => {
-  tries = await openTriesFixture()
-  ;({ fixture, appId } = tries)
-  return () => fixture.close()
-})
+const tries = openBeforeEach(openTriesFixture)
 
 describe('a try that Postgres ends for a reason outside the file does not count', () => {
   test.each([
@@ -36,10 +29,10 @@ describe('a try that Postgres ends for a reason outside the file does not count'
 
 test('another writer’s lock on a profile that outlasts every try delays the import, which completes afterwards', async () => {
   const unlock = await tries.lockProfile()
-  const impatient = connect(fixture.database.url, { lockTimeoutMs: 100 })
+  const impatient = connect(tries.database.url, { lockTimeoutMs: 100 })
   onTestFinished(() => impatient.close())
   const importId = await tries.queue()
-  const context = { ...fixture.context, db: impatient.db }
+  const context = { ...tries.context, db: impatient.db }
   for (let attempt = 0; attempt < attempts + 2; attempt++)
     expect(await tries.runOnce(importId, context)).toBe('postponed')
   await unlock()
@@ -49,7 +42,7 @@ test('another writer’s lock on a profile that outlasts every try delays the im
 
 test('a transaction that waits for another writer’s lock until its time limit is no failed try, not even the last one', async () => {
   const unlock = await tries.lockProfile()
-  const context = { ...fixture.context, settings: { ...fixture.context.settings, IMPORT_ATTEMPTS: 1 } }
+  const context = { ...tries.context, settings: { ...tries.context.settings, IMPORT_ATTEMPTS: 1 } }
   const importId = await tries.queue()
   expect(await tries.runOnce(importId, context)).toBe('postponed')
   await unlock()
@@ -64,42 +57,42 @@ const slowProfiles = (seconds: number) =>
     create function rest() returns trigger language plpgsql as $$ begin perform pg_sleep(${seconds}); return new; end $$;
     create trigger rest before insert or update on profiles for each row execute function rest()
   `)
-    .execute(fixture.database.db)
+    .execute(tries.database.db)
 
 const usersOf = (count: number) => Array.from({ length: count }, (_, index) => `u${index}`)
 const fileOf = (users: readonly string[]) => `user_id,n\n${users.map((user) => `${user},1\n`).join('')}`
 
 test('a batch whose writes take longer than a transaction may is cut smaller, and the import completes', async () => {
   const users = usersOf(50)
-  const app = await openApp(fixture, users)
-  const importId = await queueFile(fixture, app, fileOf(users))
+  const app = await openApp(tries, users)
+  const importId = await queueFile(tries, app, fileOf(users))
   await slowProfiles(0.5)
-  const run = async () => (await runImport(fixture.context, await claim(fixture, app, importId), noShutdown)).outcome
+  const run = async () => (await runImport(tries.context, await claim(tries, app, importId), noShutdown)).outcome
   expect(await run()).toBe('postponed')
   expect(await tries.triesOf(importId)).toBe(0)
-  await endPause(fixture.database.db, importId)
+  await endPause(tries.database.db, importId)
   expect(await run()).toBe('completed')
-  expect((await resultOf(fixture, app, importId)).view).toMatchObject({ rows_total: 50, rows_applied: 50 })
+  expect((await resultOf(tries, app, importId)).view).toMatchObject({ rows_total: 50, rows_applied: 50 })
 }, 120_000)
 
 test('batches that take a third of a transaction’s time and wait for each other are written in one try', async () => {
   const users = usersOf(4)
-  const app = await openApp(fixture, users)
-  await importFile(fixture, app, 'user_id,n\nu0,0\n') // registers the key: batches that may register keys never wait
-  const importId = await queueFile(fixture, app, fileOf(users))
+  const app = await openApp(tries, users)
+  await importFile(tries, app, 'user_id,n\nu0,0\n') // registers the key: batches that may register keys never wait
+  const importId = await queueFile(tries, app, fileOf(users))
   await slowProfiles(7)
-  const context = { ...fixture.context, settings: { ...fixture.context.settings, BATCH_ROWS: 1 } }
-  expect((await runImport(context, await claim(fixture, app, importId), noShutdown)).outcome).toBe('completed')
-  expect((await resultOf(fixture, app, importId)).view).toMatchObject({ rows_total: 4, rows_applied: 4 })
+  const context = { ...tries.context, settings: { ...tries.context.settings, BATCH_ROWS: 1 } }
+  expect((await runImport(context, await claim(tries, app, importId), noShutdown)).outcome).toBe('completed')
+  expect((await resultOf(tries, app, importId)).view).toMatchObject({ rows_total: 4, rows_applied: 4 })
 }, 120_000)
 
 describe('a connection to Postgres that breaks under a batch uses up no try', () => {
   let proxy: TcpProxy
-  let context: ImportFixture['context']
+  let context: TriesFixture['context']
   beforeEach(async () => {
-    proxy = await startTcpProxy(() => Number(new URL(fixture.database.url).port))
-    const proxied = connect(throughProxy(fixture.database.url, proxy), { queryTimeoutMs: 1_000 })
-    context = { ...fixture.context, db: proxied.db }
+    proxy = await startTcpProxy(() => Number(new URL(tries.database.url).port))
+    const proxied = connect(throughProxy(tries.database.url, proxy), { queryTimeoutMs: 1_000 })
+    context = { ...tries.context, db: proxied.db }
     return async () => {
       await proxy.close()
       await proxied.close()
@@ -115,8 +108,8 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
       await sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'
-      `.execute(fixture.database.db)
-      return (await lockWaits(fixture.database.db)).length === 0
+      `.execute(tries.database.db)
+      return (await lockWaits(tries.database.db)).length === 0
     })
 
   test.each([
@@ -131,7 +124,7 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
     const importId = await tries.queue()
     for (let attempt = 0; attempt < attempts + 1; attempt++) {
       const running = tries.runOnce(importId, context)
-      await until('a batch that waits for the lock', async () => (await lockWaits(fixture.database.db)).length > 0)
+      await until('a batch that waits for the lock', async () => (await lockWaits(tries.database.db)).length > 0)
       breakIt(proxy)
       await endWaiting()
       mendIt(proxy)
@@ -146,12 +139,12 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   /** Lets an import lose its claim in silence, and another worker claim it. */
   async function loseClaim(): Promise<string> {
     const importId = await tries.queue()
-    const claimed = await claim(fixture, appId, importId)
+    const claimed = await claim(tries, tries.appId, importId)
     proxy.set({ kind: 'stall' })
     const settings = { ...context.settings, IMPORT_LEASE: 2_000 }
     expect((await runImport({ ...context, settings }, claimed, noShutdown)).outcome).toBe('lost')
-    await endLease(fixture.database.db, importId)
-    await claim(fixture, appId, importId)
+    await endLease(tries.database.db, importId)
+    await claim(tries, tries.appId, importId)
     expect(await tries.triesOf(importId)).toBe(2)
     return importId
   }
@@ -165,13 +158,13 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
   test('and breaks again before the worker learns that the try is uncounted, which happens once', async () => {
     const importId = await loseClaim()
     await countDiscounts()
-    await hold(fixture, 'discount', 'old.tries > new.tries', 'commit')
+    await hold(tries, 'discount', 'old.tries > new.tries', 'commit')
     proxy.set({ kind: 'fine' })
-    await untilInTrigger(fixture.database.db)
+    await untilInTrigger(tries.database.db)
     proxy.reset()
-    await release(fixture, 'discount')
+    await release(tries, 'discount')
     await until('the repetition', async () => {
-      const { rows } = await sql`select from discounts`.execute(fixture.database.db)
+      const { rows } = await sql`select from discounts`.execute(tries.database.db)
       return rows.length === 2
     })
     expect(await tries.triesOf(importId)).toBe(1)
@@ -188,5 +181,5 @@ describe('a connection to Postgres that breaks under a batch uses up no try', ()
       end $$;
       create trigger note_discount after update on imports for each statement execute function note_discount()
     `)
-      .execute(fixture.database.db)
+      .execute(tries.database.db)
 })
