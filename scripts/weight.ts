@@ -9,6 +9,7 @@ import { root } from './modules.ts'
 const sourceTypes = new Set(['.ts', '.mjs', '.js', '.sql', '.css', '.wat', '.html'])
 const longFunction = 50
 const manyParameters = 4
+const functionTypes = new Set(['FunctionExpression', 'ArrowFunctionExpression'])
 
 interface File {
   path: string
@@ -46,7 +47,10 @@ const linesOf = ({ text }: File) => text.split('\n').length - 1
 const sum = (list: readonly File[], count: (file: File) => number) =>
   list.reduce((total, file) => total + count(file), 0).toLocaleString('en')
 
-/** Counts functions by their own lines and parameters. A method of a client of `pg` is replaced by an assignment. */
+/**
+ * Counts functions by their own lines and parameters, and functions that are assigned to members of other objects: most
+ * replace a method. Members such as `ondata` are meant for it.
+ */
 function weigh({ path, text }: File, weight: Weight): void {
   const lineOf = (offset: number) => text.slice(0, offset).split('\n').length
   const measure = (node: Span & { params: readonly unknown[] }) => {
@@ -56,23 +60,23 @@ function weigh({ path, text }: File, weight: Weight): void {
     const parameters = node.params.length
     if (parameters > manyParameters) weight.wideFunctions.push(`${path}:${first} (${parameters} parameters)`)
   }
-  const ofPostgres = /^packages\/stores\/database\//.test(path)
   const replace = (target: Span, method: Span) => {
-    const name = text.slice(target.start, target.end)
-    if (!ofPostgres || !/^(?:client|connection|query|stream)$/.test(name)) return
-    weight.replacedMethods.push(`${path}:${lineOf(method.start)} (${name}.${text.slice(method.start, method.end)})`)
+    const [object, name] = [target, method].map(({ start, end }) => text.slice(start, end))
+    if (!/^on[a-z]/.test(name ?? '')) weight.replacedMethods.push(`${path}:${lineOf(method.start)} (${object}.${name})`)
   }
   new Visitor({
     FunctionDeclaration: measure,
     FunctionExpression: measure,
     ArrowFunctionExpression: measure,
-    AssignmentExpression: ({ left }) => {
-      if (left.type === 'MemberExpression') replace(left.object, left.property)
+    AssignmentExpression: ({ left, right }) => {
+      if (left.type !== 'MemberExpression' || left.object.type === 'ThisExpression') return
+      if (functionTypes.has(right.type)) replace(left.object, left.property)
     },
     CallExpression: ({ callee, arguments: [target, methods] }) => {
       if (text.slice(callee.start, callee.end) !== 'Object.assign' || target === undefined) return
       if (methods?.type !== 'ObjectExpression') return
-      for (const each of methods.properties) if (each.type === 'Property') replace(target, each.key)
+      for (const each of methods.properties)
+        if (each.type === 'Property' && functionTypes.has(each.value.type)) replace(target, each.key)
     },
   }).visit(parseSync(path, text).program)
 }
@@ -83,7 +87,7 @@ for (const file of sources) if (file.path.endsWith('.ts')) weigh(file, weight)
 const places: Record<string, readonly string[]> = {
   [`functions over ${longFunction} lines`]: weight.longFunctions,
   [`functions with more than ${manyParameters} parameters`]: weight.wideFunctions,
-  'methods of pg that are replaced from outside': weight.replacedMethods,
+  'functions that are assigned to members of other objects': weight.replacedMethods,
 }
 
 const row = (name: string, figure: string | number) => console.log(`${name.padEnd(56)}${String(figure).padStart(8)}`)
