@@ -40,8 +40,17 @@ export async function passCheck(run: Run): Promise<Run> {
   })
   context.log.info({ rows_total: progress.rowsTotal }, 'check passed')
   const fromTheStart = {
-    ...{ columns: null, types: {}, warnings: [], spellingCounts: [], previewedKeys: [], position: 0, batchEnd: null },
-    ...{ batchRows: claim.progress.batchRows, rowsTotal: 0, rowsApplied: 0, rowsFailed: 0 },
+    columns: null,
+    types: {},
+    warnings: [],
+    spellingCounts: [],
+    previewedKeys: [],
+    position: 0,
+    batchEnd: null,
+    batchRows: claim.progress.batchRows,
+    rowsTotal: 0,
+    rowsApplied: 0,
+    rowsFailed: 0,
   }
   return {
     ...run,
