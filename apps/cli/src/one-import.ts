@@ -48,7 +48,7 @@ export async function printImport(
   const view = (await end?.()) ?? begun
   await printLater(command, view, () => describeWithErrors(view))
   if (end === undefined || view.state === 'completed') return
-  throw view.state === 'held' ? heldImport(view, 'sluice imports') : new ImportFailedError(view)
+  throw view.state === 'held' ? heldImport(view, 'sluice import') : new ImportFailedError(view)
 }
 
 /** Waits in the database until an import has ended or is held, and returns it. */

@@ -12,7 +12,7 @@ export interface ImportSettings {
   wait?: boolean | undefined
   /** Fail if any row has an error, with {@link wait}. */
   failOnErrors?: boolean | undefined
-  /** What precedes the verbs `show`, `cancel` and `approve`, such as `sluice imports`. */
+  /** What precedes the verbs `show`, `cancel` and `approve`, such as `sluice import`. */
   program: string
 }
 

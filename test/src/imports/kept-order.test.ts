@@ -111,7 +111,7 @@ describe('an import that has committed a batch keeps its app until it ends', () 
     const claimed = await claim({ ...app.fixture, context: { ...app.context, db: claimOfLater } }, app.appId, later)
     await queueUpload(db, earlier)
     const claimOfEarlier = await db.startTransaction().setIsolationLevel('repeatable read').execute()
-    await sql`select from imports`.execute(claimOfEarlier) // settles the snapshot
+    await sql`select from imports`.execute(claimOfEarlier) // takes the snapshot
     await claimOfLater.commit().execute()
     await runOneBatch(later, Promise.resolve(claimed))
     expect(

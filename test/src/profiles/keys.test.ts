@@ -83,7 +83,7 @@ async function merge(rows: [string, Record<string, string>][], types: Record<str
       states,
       toleratesConflicts: false,
       areChangesFound: false,
-      comesAgain: false,
+      hashTaking: undefined,
     })
     return { writes, result: users.map((user) => states.isRegistered(user)) }
   })

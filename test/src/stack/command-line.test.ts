@@ -226,9 +226,7 @@ test('import --wait ends when the import is held, and names the command that app
   const reason = 'new_keys is 1, over 0'
   expect(view).toMatchObject({ state: 'held', rows_total: 1, rows_applied: 0, held: { reasons: [reason] } })
   expect(held.code).toBe(1)
-  expect(held.stderr).toContain(
-    `the import is held: ${reason}. To apply it: sluice imports approve ${view.import_id}\n`,
-  )
+  expect(held.stderr).toContain(`the import is held: ${reason}. To apply it: sluice import approve ${view.import_id}\n`)
   const approve = (...options: string[]) => stack.sluice('import', 'approve', view.import_id, ...options)
   expect(await approve(...asClient)).toMatchObject({ code: 0, json: { import_id: view.import_id, held: null } })
   await ended(stack.api, token, view.import_id)

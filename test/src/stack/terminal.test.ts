@@ -32,7 +32,7 @@ onLinux('Ctrl-C during import --wait ends the waiting, says how to cancel, and l
   const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
   terminal.type('\x03')
   expect(await terminal.code).toBe(130)
-  expect(terminal.shown()).toContain(`To cancel it: sluice imports cancel ${importId}`)
+  expect(terminal.shown()).toContain(`To cancel it: sluice import cancel ${importId}`)
 
   await stack.sluice('app', 'resume', '--app', String(appId))
   await until('the import', async () => (await statusOf(stack.api, token, importId)).state === 'completed')
@@ -97,7 +97,7 @@ onLinux('import --wait of a held import ends its line, shows why, and names the 
   const [, importId = ''] = /Import (\S+)/.exec(terminal.shown()) ?? []
   expect(terminal.shown()).toMatch(/held +█+ 100 % {2}2 rows {2}\d+ rows\/s {2}1 with errors\r\n/)
   expect(terminal.shown()).toMatch(/State +held\r\nHeld because +failed_percent is 50, over 20\r\n/)
-  expect(terminal.shown().trimEnd()).toMatch(new RegExp(`To apply it: sluice imports approve ${importId}$`))
+  expect(terminal.shown().trimEnd()).toMatch(new RegExp(`To apply it: sluice import approve ${importId}$`))
 })
 
 // changes.md §6.

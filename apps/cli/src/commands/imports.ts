@@ -46,7 +46,7 @@ function addCreateCommand(group: Command): void {
       checkApp(options)
       const client = await openClient(options)
       const { wait, failOnErrors } = options
-      const settings = { upload: uploadOptions(options), wait, failOnErrors, program: 'sluice imports' }
+      const settings = { upload: uploadOptions(options), wait, failOnErrors, program: 'sluice import' }
       await runImport(client, file, settings, (document, text) => printLater(create, document, text))
     })
 }

@@ -2,7 +2,7 @@ import { html } from '@sluice/html'
 import type { FoundImport, ImportId, OneOfMany } from '@sluice/imports'
 import type { FastifyReply } from 'fastify'
 import { formTokenField } from '../access/forms.ts'
-import { importName, stateMark } from '../imports/labels.ts'
+import { importName, stateBadge } from '../imports/labels.ts'
 import { counted } from '../layout/format.ts'
 import { sendPage } from '../layout/page.ts'
 
@@ -49,7 +49,7 @@ export function sendManyQuestion(
             <input type="hidden" name="imports" value="${found.map(({ importId }) => importId).join(' ')}">
             <p>${number} of ${counted(apps, 'app')}. ${effect}</p>
             ${isCut && html`<p>More imports match. These are the newest ${imports.length}; do the rest afterwards.</p>`}
-            <ul>${shown.map((each) => html`<li class="wrap">${each.appName}: ${importName(each)} ${stateMark(each.view)}</li>`)}</ul>
+            <ul>${shown.map((each) => html`<li class="wrap">${each.appName}: ${importName(each)} ${stateBadge(each.view)}</li>`)}</ul>
             ${found.length > shown.length && html`<p>and ${found.length - shown.length} more.</p>`}
             <p class="actions"><button class="main">${button} ${number}</button><a class="button" href="${back}">Back</a></p>
           </form>`,

@@ -14,7 +14,7 @@ const states: Readonly<Record<ImportView['state'], { words: string; tone: '' | '
 }
 
 /** Renders an import's state in words. The colour carries nothing that words and counts do not. */
-export function stateMark(view: ImportSummary): Html {
+export function stateBadge(view: ImportSummary): Html {
   const { words, tone } = states[view.state]
   const shown = hasOnlyErrors(view) ? 'warn' : tone
   return html`<span class="badge ${shown}">${words}</span>${view.dry_run && html` <span class="badge">Dry run</span>`}`

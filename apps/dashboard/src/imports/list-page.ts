@@ -15,7 +15,7 @@ import { addressOf, option, timeProblems } from '../layout/filters.ts'
 import { count, duration, time } from '../layout/format.ts'
 import type { Area } from '../layout/navigation.ts'
 import { sendPage } from '../layout/page.ts'
-import { importName, sourceName, sources, stateMark, stateName } from './labels.ts'
+import { importName, sourceName, sources, stateBadge, stateName } from './labels.ts'
 import { cut } from './report-part.ts'
 import { percentRead, readTotalBytes } from './snapshot.ts'
 
@@ -165,7 +165,7 @@ function row(found: FoundImport, isOfAll: boolean, percent: number | undefined):
       commonestError !== null && html`<br><span class="hint">${cut(commonestError)}</span>`
     }</th>
     ${isOfAll && html`<td>${appName} <span class="hint">${appId}</span></td>`}
-    <td>${stateMark(view)}${percent !== undefined && html` <span class="hint">${percent}\u00a0%</span>`}${
+    <td>${stateBadge(view)}${percent !== undefined && html` <span class="hint">${percent}\u00a0%</span>`}${
       place !== null &&
       view.state !== 'processing' &&
       view.state !== 'held' &&

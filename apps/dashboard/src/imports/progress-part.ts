@@ -1,7 +1,7 @@
 import { type Html, html } from '@sluice/html'
 import type { ImportDetails, Wait } from '@sluice/imports'
 import { bytes, count, counted, duration, time } from '../layout/format.ts'
-import { hasOnlyErrors, importLink, sourceName, stateMark } from './labels.ts'
+import { hasOnlyErrors, importLink, sourceName, stateBadge } from './labels.ts'
 import { percentRead, type Snapshot } from './snapshot.ts'
 
 /** Renders the state and the progress of an import. The result must not depend on the visitor. */
@@ -10,7 +10,7 @@ export function progressPart(appId: number, snapshot: Snapshot): Html {
   const { view, tookMs } = details
   const onlyChecks = view.dry_run || isOnlyChecked(details)
   return html`<section class="card">
-      <p role="status">${stateMark(view)} ${statusText(appId, details)}</p>
+      <p role="status">${stateBadge(view)} ${statusText(appId, details)}</p>
       ${view.state === 'processing' && bar(snapshot)}
       <ul class="cards figures">
         ${tile('Rows read', count(view.rows_total))}

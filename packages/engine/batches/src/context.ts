@@ -27,11 +27,19 @@ interface BatchOwner {
   dryRun: boolean
   /** What the rows change is kept, not only counted. */
   keepsChanges: boolean
-  /**
-   * Rows of this form are likely to come again, so profiles that hold all values of a row take its hash. If files of
-   * two forms take turns, each would write all profiles for the other one.
-   */
-  comesAgain: boolean
+  /** Undefined if rows of this form are not likely to come again. */
+  hashTaking: HashTaking | undefined
+}
+
+/**
+ * Which profiles take the hash of a row whose values they hold already. The next time, the row is known. Costs a write
+ * of the profile.
+ */
+export interface HashTaking {
+  /** Also those with another hash. In each file, rows of one user would take it from each other. */
+  replaces: boolean
+  /** Profiles that were written later are likely to lose the hash before the next file. */
+  unlessWrittenSince: Date
 }
 
 /** How the owner records its progress. */

@@ -15,7 +15,7 @@ test('the wait doubles with each restart, up to the longest wait', async () => {
   const supervisor = await keepRunning({
     name: 'it',
     log: (line) => log.push(line),
-    backoff: { firstMs: 10, maxMs: 40, settledMs: 60_000 },
+    backoff: { firstMs: 10, maxMs: 40, steadyMs: 60_000 },
     async start() {
       startedAt.push(performance.now())
       const run = controlledRun()
@@ -40,8 +40,8 @@ test('after a long run, the wait before a restart is the shortest again', async 
   const supervisor = await keepRunning({
     name: 'it',
     log: () => {},
-    // With `settledMs: 0`, every run counts as long. Otherwise, 18 doublings would take over eight minutes.
-    backoff: { firstMs: 2, maxMs: 600_000, settledMs: 0 },
+    // With `steadyMs: 0`, every run counts as long. Otherwise, 18 doublings would take over eight minutes.
+    backoff: { firstMs: 2, maxMs: 600_000, steadyMs: 0 },
     async start() {
       const run = controlledRun()
       starts += 1
@@ -73,7 +73,7 @@ test('a stop during a restart stops the new run', async () => {
   const supervisor = await keepRunning({
     name: 'it',
     log: () => {},
-    backoff: { firstMs: 1, maxMs: 1, settledMs: 60_000 },
+    backoff: { firstMs: 1, maxMs: 1, steadyMs: 60_000 },
     async start() {
       runs += 1
       if (runs > 1) {

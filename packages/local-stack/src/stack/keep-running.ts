@@ -27,14 +27,14 @@ export interface KeepOptions {
   backoff?: Backoff
 }
 
-/** The wait before a restart doubles from `firstMs` to `maxMs`, and is reset after a run of `settledMs`. */
+/** The wait before a restart doubles from `firstMs` to `maxMs`, and is reset after a run of `steadyMs`. */
 export interface Backoff {
   firstMs: number
   maxMs: number
-  settledMs: number
+  steadyMs: number
 }
 
-const defaultBackoff: Backoff = { firstMs: 100, maxMs: 5000, settledMs: 30_000 }
+const defaultBackoff: Backoff = { firstMs: 100, maxMs: 5000, steadyMs: 30_000 }
 
 /**
  * Starts a server or an app, and restarts it whenever it ends (design.md §2, Restarts). Throws if the first start
@@ -51,7 +51,7 @@ export async function keepRunning(options: KeepOptions): Promise<Supervisor> {
     while (!stopping.signal.aborted) {
       const startedAt = performance.now()
       const how = await run.exited
-      if (performance.now() - startedAt >= backoff.settledMs) waitMs = backoff.firstMs
+      if (performance.now() - startedAt >= backoff.steadyMs) waitMs = backoff.firstMs
       if (!stopping.signal.aborted) options.log(`${options.name} ended (${how}); starting it again`)
       let restarted = false
       while (!restarted && !stopping.signal.aborted) {

@@ -42,7 +42,7 @@ export async function openStackFixture(): Promise<StackFixture> {
   return {
     home,
     async start(options) {
-      const backoff = { firstMs: 20, maxMs: 200, settledMs: 60_000 }
+      const backoff = { firstMs: 20, maxMs: 200, steadyMs: 60_000 }
       const stack = await startStack({ home, env: outside, apps: [api], log: () => {}, backoff, ...options })
       stacks.push(stack)
       return stack

@@ -25,7 +25,7 @@ test('the mail of a held import has the reasons, the counts, the end of the hold
   expect(text).toContain(
     'Values added: 12\nValues changed: 1,365\nValues removed: 2\nHeld until: 2026-03-04 05:06 UTC\n',
   )
-  expect(text).toContain(`sluice imports approve ${held.importId}`)
+  expect(text).toContain(`sluice import approve ${held.importId}`)
   expect(text.match(/http\S+/g)).toEqual([pageUrl])
   expect(html).toContain(`href="${pageUrl}"`)
 })

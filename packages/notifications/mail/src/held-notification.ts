@@ -39,7 +39,7 @@ export function heldNotification(held: HeldImport): Content {
         Import: importId,
       },
     },
-    `Approve or cancel it ${pageUrl === undefined ? 'in the dashboard' : 'on its page'}, or approve it with the command:\nsluice imports approve ${importId}`,
+    `Approve or cancel it ${pageUrl === undefined ? 'in the dashboard' : 'on its page'}, or approve it with the command:\nsluice import approve ${importId}`,
     'Later imports of the app wait for this one. Without approval, it fails when the time has passed.',
   ]
   const subject = subjectWithNames('Profile import held for approval', { fileName, appName })

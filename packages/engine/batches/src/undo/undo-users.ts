@@ -26,7 +26,7 @@ interface Undo {
   /** The values are compared, and nothing is written. */
   dryRun: boolean
   /** Condition on `undo_lines`. */
-  lines: RawBuilder<unknown>
+  which: RawBuilder<unknown>
   /** The types of the changed keys. */
   types: Readonly<Record<string, ValueType>>
 }
@@ -158,17 +158,17 @@ const written = (appId: number) => sql`, written as (
  * is what it was before stays. Of several lines of a value, the first and the last one count.
  */
 async function undoLines(tx: Database, undo: Undo, after: string): Promise<Undone | undefined> {
-  const { appId, dataOrder, dryRun, lines } = undo
+  const { appId, dataOrder, dryRun, which } = undo
   const { rows } = await prepared<Undone>`
     with chosen as materialized (
       select array_agg(user_id) as ids, max(user_id) as last_user from (
         select user_id, sum(lines) over (order by user_id) - lines as preceding_lines from (
-          select user_id, sum(cardinality(keys)) as lines from undo_lines where ${lines} and user_id > ${after}
+          select user_id, sum(cardinality(keys)) as lines from undo_lines where ${which} and user_id > ${after}
           group by user_id order by user_id limit ${usersAtATime}::integer
         ) of_user
       ) users where preceding_lines < ${linesAtATime}
     ), lines as materialized (
-      ${linesOf(lines)} and user_id = any((select ids from chosen)::text[])
+      ${linesOf(which)} and user_id = any((select ids from chosen)::text[])
     ), values as (
       select user_id, key, type, line, befores[1] as first_before, befores[count] as last_before, afters[count] as last_after
       from (

@@ -77,7 +77,7 @@ async function writeBatch(
   isRetry: boolean,
 ): Promise<Committed> {
   const { db, columns, progress } = context
-  const { appId, dataOrder, dryRun, keepsChanges, comesAgain } = context.owner
+  const { appId, dataOrder, dryRun, keepsChanges, hashTaking } = context.owner
   const { profileBatch, keptRows } = batch
   const areChangesFound = dryRun || keepsChanges
   const plan = planOf(place.expectation, isRetry, dryRun || (keepsChanges && columns.hasClearMarker))
@@ -96,7 +96,7 @@ async function writeBatch(
     const registered = await registerUsedKeys(tx, context, findings.toRegister)
     const failed = keepInvalidRows(batch, { findings, states, columns, precedingRows: place.precedingRows })
     const toleratesConflicts = plan.toleratesConflicts && !areChangesFound
-    const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound, comesAgain }
+    const merge = { appId, batch: profileBatch, states, toleratesConflicts, areChangesFound, hashTaking }
     const checked = { ...merge, precedingRows: place.precedingRows, dryRun, keepsRows: keepsChanges }
     const changes = areChangesFound ? await findChanges(checked) : undefined
     const written = {

@@ -9,6 +9,7 @@ import {
 } from '@sluice/database'
 import { mergeIntoExisting } from '@sluice/profiles'
 import { changesFound, pairsOfGiven } from '../changes/find-changes.ts'
+import type { HashTaking } from '../context.ts'
 import { copyColumns } from '../documents/copy-rows.ts'
 import type { ProfileBatch } from '../documents/profile-batch.ts'
 import type { UserStates } from '../documents/user-states.ts'
@@ -26,14 +27,14 @@ interface Merge {
   toleratesConflicts: boolean
   /** The rows that change something were found and counted before. A first profile may not have come since. */
   areChangesFound: boolean
-  comesAgain: boolean
+  hashTaking: HashTaking | undefined
 }
 
 /**
  * Returns the statements that merge the new values into the profiles of registered users, for `writeTogether`
  * (design.md §4, Order; second-day.md §3, Rows changed). One statement inserts first profiles, and one updates existing
  * profiles. Both set and remove keys. A profile that already holds all of its new values is not written, except that it
- * takes the row's hash if rows of this form come again.
+ * may take the row's hash ({@link HashTaking}).
  *
  * If another transaction has inserted a user's first profile since the lookup, the statements fail with a conflict that
  * `retryConflicts` repeats. With `toleratesConflicts`, the insert takes longer instead.
@@ -100,28 +101,34 @@ function insertStripped(tx: Database, merge: Merge, users: readonly number[]): C
  * Returns the statement that updates existing profiles. If documents remove keys, the result is without them.
  */
 function updateProfiles(tx: Database, merge: Merge, users: readonly number[]): CompiledQuery {
-  const { appId, batch, comesAgain } = merge
+  const { appId, batch, hashTaking } = merge
   const merged = withoutRemoved(sql`p.attributes || g.document`, batch)
   const isChanged = batch.hasRemovals ? sql`p.attributes <> ${merged}` : sql`not p.attributes @> g.document`
-  const hasOtherHash = sql`g.row_hash <> ${noHash}::uuid and p.row_hash is distinct from g.row_hash`
+  const takesHash = hashTaking && takesHashOf(hashTaking)
   // `offset 0` keeps the planner from inlining the subquery, so each document is read once.
   return prepared`
     with given as materialized (select ${batch.idArray(users)}::text[] as user_ids),
     written as (
       update profiles p
       set attributes = ${merged}, row_hash = nullif(g.row_hash, ${noHash}::uuid),
-        updated_at = ${comesAgain ? sql`case when ${isChanged} then now() else p.updated_at end` : sql`now()`}
+        updated_at = ${takesHash ? sql`case when ${isChanged} then now() else p.updated_at end` : sql`now()`}
       from (
         select unnest((select user_ids from given)) as user_id, unnest(${batch.documentArray(users)}::hstore[]) as document,
           unnest(${batch.hashArray(users)}::uuid[]) as row_hash
         offset 0
       ) g
       where p.app_id = ${appId}::integer and p.user_id = any((select user_ids from given)::text[]) and p.user_id = g.user_id
-        and ${comesAgain ? sql`(${isChanged} or ${hasOtherHash})` : isChanged}
+        and ${takesHash ? sql`(${isChanged} or ${takesHash})` : isChanged}
       returning case when p.updated_at = now() then p.row_hash end as row_hash
     )
     select ${countWritten(merge)}
   `.compile(tx)
+}
+
+/** Returns the condition that the profile `p`, which holds the values of the row `g`, takes its hash. */
+function takesHashOf({ replaces, unlessWrittenSince }: HashTaking): RawBuilder<unknown> {
+  const mayTake = replaces ? sql`p.row_hash is distinct from g.row_hash` : sql`p.row_hash is null`
+  return sql`g.row_hash <> ${noHash}::uuid and ${mayTake} and p.updated_at < ${unlessWrittenSince}::timestamptz`
 }
 
 /**

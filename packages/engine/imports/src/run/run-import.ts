@@ -1,4 +1,4 @@
-import { type Batches, type Columns, openBatches } from '@sluice/batches'
+import { type Batches, type Columns, type HashTaking, openBatches } from '@sluice/batches'
 import { fileMessages, limits } from '@sluice/contract'
 import { FileError } from '@sluice/csv'
 import { sql, untilAnswered } from '@sluice/database'
@@ -139,7 +139,7 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   const { db, settings } = run.context
   run.batches = await openBatches({
     db,
-    owner: { ...run.claim, dryRun: appliesNothing(run.claim), comesAgain: await hasPrecedingForm(run) },
+    owner: { ...run.claim, dryRun: appliesNothing(run.claim), hashTaking: await hashTakingOf(run) },
     progress: progressStatements(run),
     columns,
     committed: run.claim.progress,
@@ -154,20 +154,33 @@ async function openBatchesOf(run: Run, columns: Columns): Promise<Batches> {
   return run.batches
 }
 
-/** Returns whether the app's preceding import had the same columns and clear marker. */
-async function hasPrecedingForm({ context, claim, progress }: Run): Promise<boolean> {
-  const { rows } = await sql<{ is_same: boolean }>`
+/** Number of completed imports among which the preceding ones are looked for: dry runs and undos are passed over. */
+const lookedBack = 100
+
+/**
+ * Returns which profiles take hashes: some if the last completed import of the app had the same columns and clear
+ * marker. If files of two forms took turns, each would write all profiles for the other one. Hashes are replaced only
+ * when the second file of a form comes.
+ */
+async function hashTakingOf({ context, claim, progress }: Run): Promise<HashTaking | undefined> {
+  if (appliesNothing(claim)) return undefined
+  const { rows } = await sql<{ has_form: boolean | null; finished_at: Date }>`
     select columns::jsonb = ${JSON.stringify(progress.columns)}::jsonb
-      and clear_marker is not distinct from ${claim.options.clearMarker}::text as is_same
-    from imports
-    where app_id = ${claim.appId}::integer and state = 'completed' and not dry_run and undo_of is null
-      and sequence_number < (
+      and clear_marker is not distinct from ${claim.options.clearMarker}::text as has_form, finished_at
+    from (
+      select * from imports
+      where app_id = ${claim.appId}::integer and state = 'completed' and sequence_number < (
         select sequence_number from imports
         where app_id = ${claim.appId}::integer and import_id = ${claim.importId}::uuid
       )
-    order by sequence_number desc limit 1
+      order by sequence_number desc limit ${lookedBack}
+    ) completed
+    where not dry_run and undo_of is null
+    order by sequence_number desc limit 2
   `.execute(context.db)
-  return rows[0]?.is_same === true
+  const [preceding, earlier] = rows
+  if (!preceding?.has_form) return undefined
+  return { replaces: earlier?.has_form !== true, unlessWrittenSince: preceding.finished_at }
 }
 
 /** Returns about how many bytes the file has. Compressed rows are usually a fifth of their size. */

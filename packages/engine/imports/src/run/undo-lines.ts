@@ -150,7 +150,10 @@ export async function removeLinesOf({ context, claim }: Pick<Run, 'context' | 'c
   await removeLines(context.db, ofUndo)
 }
 
-/** Removes the lines of all undos of an app. Ends early if the process shuts down. */
+/**
+ * Removes the lines of all undos of an app; an undo that loads lines meanwhile removes them when it ends. Ends early if
+ * the process shuts down.
+ */
 export async function removeUndoLines(db: Database, appId: number, shutdown?: AbortSignal): Promise<void> {
   await removeLines(db, sql`app_id = ${appId}`, shutdown)
 }

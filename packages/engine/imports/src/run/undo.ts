@@ -57,11 +57,11 @@ async function userBefore({ context, claim, progress }: Run): Promise<string> {
 async function undoNextUsers(run: Run, statements: ProgressStatements, after: string): Promise<string | undefined> {
   const { context, claim, progress } = run
   const { appId, dataOrder, dryRun } = claim
-  const lines = sql`app_id = ${appId}::integer and import_id = ${claim.importId}::uuid`
+  const which = sql`app_id = ${appId}::integer and import_id = ${claim.importId}::uuid`
   const sentAt = performance.now()
   const begin = sql`select ${keepUsers(appId)}, ${lookUpBySets()}`
   const undone = await writeTogether(context.db, [begin.compile(context.db)], async (tx) => {
-    const undo = { appId, dataOrder, dryRun, lines, types: progress.types }
+    const undo = { appId, dataOrder, dryRun, which, types: progress.types }
     const result = await undoUsers(tx, undo, { user: after, lines: progress.position })
     // A deletion has completed, but storage may not have removed the file yet.
     if (result?.followsDeletion) throw new FileError(fileMessages.changesFileGone)
