@@ -11,6 +11,7 @@ import {
   growthOf,
   growthProblems,
   measurable,
+  measurableEnvironment,
   type Sample,
   type Usage,
   usageOf,
@@ -61,7 +62,7 @@ const restMs = 25_000
  * ends.
  */
 export async function runForLong(run: LongRun): Promise<LongRunFigures> {
-  const env = { ...shortWaits.env, MAILS_PER_HOUR: '1000000' }
+  const env = { ...shortWaits.env, ...measurableEnvironment, MAILS_PER_HOUR: '1000000' }
   const deployment = await startDeployment({ workers, queue: run.queue, ...shortWaits, env, nodeOptions: measurable })
   try {
     const [dashboard, gateway] = [await deployment.addServer('dashboard'), await deployment.addServer('s3-gateway')]

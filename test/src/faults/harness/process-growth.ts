@@ -78,6 +78,13 @@ export const measurable = [
   `--import=${fileURLToPath(new URL('collect-on-request.ts', import.meta.url))}`,
 ] as const
 
+/**
+ * The environment that {@link usageOf} needs in the process. Unless this threshold is set, glibc raises it from these
+ * bytes to 32 MB at most, and keeps the memory of freed buffers: workers grew by a tenth within two hours, though only
+ * 20 of 54 MB were in use. An import takes 7 to 14 % longer with it, so nothing else sets it.
+ */
+export const measurableEnvironment = { MALLOC_MMAP_THRESHOLD_: '131072' } as const
+
 /** Returns what a process holds now. Throws if it has ended. Needs `/proc`, as on Linux. */
 export async function usageOf({ pid, ask, exited }: AppProcess): Promise<Usage> {
   const ended = exited.then((end) => {
