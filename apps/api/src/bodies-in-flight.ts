@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export const bodySettings = ['API_BODY_BUDGET'] as const
 
-/** Largest share of the budget that one app's bodies may use. */
+/** Maximum share of the budget for the bodies of an app. */
 const largestShare = 1 / 3
 
 /** Maximum number of places for files that a process receives at the same time: for all apps, and for each app. */

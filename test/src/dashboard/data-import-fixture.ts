@@ -20,9 +20,9 @@ export function eachOnDataImport(users: readonly string[]) {
   const dashboard = openBeforeAll(openTestDashboard)
   const app = openBeforeEach(async () => {
     const { appId, email } = await openAppWith(dashboard, users)
-    return { appId, email, page: `/apps/${appId}/data-import`, close() {} }
+    return { appId, email, page: `/apps/${appId}/data-import` }
   })
-  const visitor = openBeforeEach(async () => ({ ...(await signIn(dashboard, app.email)), close() {} }))
+  const visitor = openBeforeEach(() => signIn(dashboard, app.email))
   const importsOf = () => dashboard.db.selectFrom('imports').selectAll().where('app_id', '=', app.appId).execute()
   return { dashboard, app, visitor, importsOf }
 }

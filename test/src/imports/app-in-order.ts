@@ -1,6 +1,7 @@
 import { sql } from '@sluice/database'
 import { dispatchNextInOrder, noticeUploads, requestImport } from '@sluice/imports'
-import { beforeEach, expect } from 'vitest'
+import { expect } from 'vitest'
+import { openBeforeEach } from '../environment/opened.ts'
 import { type ImportFixture, openApp, openImportFixture, type TestApp, testApp } from './import-fixture.ts'
 
 /** An app with the user `u1`. Tests let its imports wait for uploads, be dispatched, and grow old. */
@@ -59,11 +60,6 @@ async function openAppInOrder(fixture: ImportFixture): Promise<AppInOrder> {
 
 /** Opens a fixture and such an app before each test. The result always is the app of the current test. */
 export function eachWithAppInOrder(environment: Record<string, string> = {}): AppInOrder {
-  const current = {} as AppInOrder
-  beforeEach(async () => {
-    const fixture = await openImportFixture(environment)
-    Object.assign(current, await openAppInOrder(fixture))
-    return () => fixture.close()
-  })
-  return current
+  const fixture = openBeforeEach(() => openImportFixture(environment))
+  return openBeforeEach(() => openAppInOrder(fixture))
 }

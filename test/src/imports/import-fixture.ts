@@ -15,8 +15,8 @@ import {
 import { registerKeys, registerUsers } from '@sluice/profiles'
 import type { Storage } from '@sluice/storage'
 import { pino } from 'pino'
-import { beforeEach } from 'vitest'
 import { openTestDatabase, storedProfiles, type TestDatabase } from '../environment/database.ts'
+import { openBeforeEach } from '../environment/opened.ts'
 import { openTestStorage } from '../environment/storage.ts'
 
 /** Runs imports in this process, against real Postgres and real storage, without queue and API. */
@@ -197,11 +197,6 @@ export function testApp(fixture: ImportFixture, appId: number): TestApp {
 
 /** Opens a fixture and an app with these users before each test. The result always is the app of the current test. */
 export function eachWithApp(users: readonly string[], environment: Record<string, string> = {}): TestApp {
-  const current = {} as TestApp
-  beforeEach(async () => {
-    const fixture = await openImportFixture(environment)
-    Object.assign(current, testApp(fixture, await openApp(fixture, users)))
-    return () => fixture.close()
-  })
-  return current
+  const fixture = openBeforeEach(() => openImportFixture(environment))
+  return openBeforeEach(async () => testApp(fixture, await openApp(fixture, users)))
 }

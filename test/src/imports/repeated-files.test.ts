@@ -164,7 +164,7 @@ describe('profiles that hold all values of a row take its hash', () => {
     expect(await updatedAt()).toEqual(written)
   })
 
-  test('not if files of two forms take turns: each would write all profiles', async () => {
+  test('not if files of two forms alternate: each would write all profiles', async () => {
     const hashes = (await stored()).map((profile) => profile.row_hash)
     for (const text of [swapped, file, swapped, file]) await app.importFile(text)
     expect((await stored()).map((profile) => profile.row_hash)).toEqual(hashes)

@@ -6,6 +6,7 @@ import type { Storage } from '@sluice/storage'
 import { expect, test } from 'vitest'
 import { openBeforeAll } from '../environment/opened.ts'
 import { until } from '../environment/wait.ts'
+import { endLease, endPause } from './forced-states.ts'
 import { claim, importFile, openApp, openImportFixture, profilesOf, resultOf } from './import-fixture.ts'
 
 // An undo loads the lines of its changes file into a table. If lines are missing there, no user may be passed over.
@@ -30,7 +31,7 @@ async function requestUndo(count: number) {
 
 /** Runs the undo until it ends, and expects that it has taken everything back. */
 async function expectUndone({ appId, count, before, undoId }: Awaited<ReturnType<typeof requestUndo>>) {
-  await sql`update imports set retry_at = null where import_id = ${undoId}`.execute(fixture.database.db)
+  await endPause(fixture.database.db, undoId)
   const ended = await runImport(fixture.context, await claim(fixture, appId, undoId), never)
   expect(ended).toMatchObject({ outcome: 'completed' })
   const { view } = await resultOf(fixture, appId, undoId)
@@ -86,7 +87,7 @@ test('a worker that has lost its claim removes no lines that its successor loads
   const { appId, undoId } = await requestUndo(2)
   const { db } = fixture.database
   const sleeper = await claim(fixture, appId, undoId)
-  await sql`update imports set lease_until = now() - interval '1 s' where import_id = ${undoId}`.execute(db)
+  await endLease(db, undoId)
   await claim(fixture, appId, undoId)
   await sql`
     insert into undo_lines values (${appId}, ${undoId}, 'user-1', 2, '{plan}', '{string}', '{old}', '{new}')

@@ -13,10 +13,9 @@ import { type RawAnswer, type RawRequest, send } from '@sluice/s3-endpoint/testi
 import { createGateway, gatewaySettings } from '@sluice/s3-gateway/src/server.ts'
 import { openStorage, type Storage, storageSettings } from '@sluice/storage'
 import { pino } from 'pino'
-import { beforeEach } from 'vitest'
 import { openTestDatabase } from '../environment/database.ts'
 import { listenOn } from '../environment/free-port.ts'
-import { openBeforeAll } from '../environment/opened.ts'
+import { openBeforeAll, openBeforeEach } from '../environment/opened.ts'
 import { makeBucket, testStorageSettings } from '../environment/storage.ts'
 
 /** An app with access to its path in the bucket. */
@@ -128,9 +127,6 @@ export async function openTestGateway(
 /** Opens a gateway for a file, and an app before each test. The owner always is that of the current test. */
 export function eachWithOwner(): { gateway: TestGateway; owner: Owner } {
   const gateway = openBeforeAll(openTestGateway)
-  const owner = {} as Owner
-  beforeEach(async () => {
-    Object.assign(owner, await gateway.openOwner())
-  })
+  const owner = openBeforeEach(() => gateway.openOwner())
   return { gateway, owner }
 }

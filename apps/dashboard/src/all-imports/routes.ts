@@ -18,7 +18,7 @@ import { filterTextsOf, type ListRequest, sendList } from '../imports/list-page.
 import { addressOf } from '../layout/filters.ts'
 import { type ManyVerb, sendManyQuestion, sendManyResults } from './many-pages.ts'
 
-/** Maximum number of imports that one request retries or cancels. */
+/** Maximum number of imports in a request that retries or cancels them. */
 const mostImports = 500
 
 /** What a page does with the imports of a filter. */

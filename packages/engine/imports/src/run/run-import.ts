@@ -159,7 +159,7 @@ const lookedBack = 100
 
 /**
  * Returns which profiles take hashes: some if the last completed import of the app had the same columns and clear
- * marker. If files of two forms took turns, each would write all profiles for the other one. Hashes are replaced only
+ * marker. If files of two forms alternated, each would write all profiles for the other one. Hashes are replaced only
  * when the second file of a form comes.
  */
 async function hashTakingOf({ context, claim, progress }: Run): Promise<HashTaking | undefined> {
